@@ -1,0 +1,45 @@
+// Where artifacts are kept. A miss is not an error: get answers nothing. There is deliberately no contains():
+// check-then-get is a race.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "protocol/artifact.hpp"
+#include "protocol/messages.hpp"
+
+namespace cubind {
+
+struct StoreStats {
+  std::uint64_t records = 0, bytes = 0;  // cubin bytes, before compression
+  std::uint64_t evictions = 0, corrupt_records = 0, put_failures = 0, get_failures = 0;
+  bool degraded = false;
+  std::string reason;  // if degraded
+};
+
+class ArtifactStore {
+ public:
+  virtual ~ArtifactStore() = default;
+
+  // Nothing on a miss. A record that fails its check (digest, or key fields that differ from `ingredients`, unless that
+  // is empty) is removed, counted and a miss. Counts a use. Thread-safe.
+  virtual Result<std::optional<Artifact>> get(const KernelKey& key, const std::vector<Ingredient>& ingredients) = 0;
+
+  // Atomic: after a crash either the whole record is there or none. A second put of the same key replaces the first.
+  // unavailable or resource_exhausted if the disk does not take it; the caller serves the artifact all the same.
+  // Thread-safe.
+  virtual Status put(const Artifact& artifact, const std::vector<Ingredient>& ingredients) = 0;
+
+  // Returns the number of cubin bytes freed; 0 if it was not there. Thread-safe.
+  virtual Result<std::uint64_t> erase(const KernelKey& key) = 0;
+
+  // Ordered by key, after `after` (exclusive), at most `limit`. Thread-safe.
+  virtual Result<std::vector<RecordSummary>> list(const KernelKey& after, std::size_t limit) = 0;
+
+  virtual StoreStats stats() const = 0;
+};
+
+}  // namespace cubind

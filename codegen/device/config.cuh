@@ -1,0 +1,39 @@
+// How a GEMM is computed: one struct for planner, emitter, kernel, launcher and test. A structural type: the kernel
+// takes it as a class-type template argument, and the generated unit spells it with designated initializers. Seen by
+// g++ and by NVRTC.
+#pragma once
+
+#include "protocol/dtype.hpp"
+
+namespace cubind {
+
+enum class MmaKind : unsigned char {
+  mma_m16n8k8 = 0,   // sm_75: two instructions for 16 k, registers {0, 1} then {2, 3} of A
+  mma_m16n8k16 = 1,  // sm_80 and later
+};
+enum class ScaleClass : unsigned char {
+  g32 = 0,       // two scale groups in a 64-k unit
+  g64_plus = 1,  // at most one: 64, 128, ... and per channel, by GemmParams::group_shift
+};
+
+// Words: a tile is what one block computes: tile_n output features (weight rows, the MMA's M side) by tile_m tokens
+// (the MMA's N side), tile_k at a time through `stages` buffers. The block's warps form a warps_n x warps_m x warps_k
+// grid; warps along k share a stage and are summed in a fixed order in shared memory at the end.
+struct GemmConfig {
+  DType activation = DType::bf16;  // f16 or bf16; also the scales', the bias' and the output's type
+  unsigned weight_bits = 4;
+  bool zero_points = false;
+  ScaleClass scale_class = ScaleClass::g64_plus;
+  MmaKind mma = MmaKind::mma_m16n8k16;
+  bool async_copy = true;  // cp.async; false: plain loads and stores (sm_75)
+  unsigned tile_m = 16, tile_n = 64, tile_k = 128;
+  unsigned stages = 4;
+  unsigned warps_m = 1, warps_n = 1, warps_k = 4;
+
+  constexpr bool operator==(const GemmConfig&) const = default;
+  constexpr unsigned warps() const { return warps_m * warps_n * warps_k; }
+  constexpr unsigned threads() const { return 32 * warps(); }
+  // The one formula for dynamic shared memory lives in codegen/device/tile/smem_layout.cuh: smem_bytes(config).
+};
+
+}  // namespace cubind

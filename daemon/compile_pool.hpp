@@ -1,0 +1,43 @@
+// The bounded pool of compile workers. One zygote process per toolchain (daemon/zygote.hpp) is started in the
+// background and forks a child per job; the pool decides what runs when: foreground before prewarm, at most `workers`
+// at once over all toolchains, and no more than memory allows. Callbacks come on the pool's executor (the daemon's
+// io_context thread).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codegen/compiler.hpp"
+#include "codegen/nvrtc/toolchain.hpp"
+#include "protocol/messages.hpp"
+
+namespace cubind {
+
+struct CompilePoolStats {
+  std::uint64_t started = 0, succeeded = 0, failed = 0, timed_out = 0, cancelled = 0;
+  std::uint32_t running = 0, queued_foreground = 0, queued_prewarm = 0, workers = 0;
+  std::uint32_t most_running = 0;  // high-water mark
+};
+
+class CompilePool {
+ public:
+  using JobId = std::uint64_t;  // 0 is never used
+  using Done = std::function<void(CompileResult)>;
+
+  virtual ~CompilePool() = default;
+
+  // Queues the unit; `done` is called exactly once, later (never from inside submit). resource_exhausted if the queue
+  // is full.
+  virtual Result<JobId> submit(CompileUnit unit, Priority priority, Done done) = 0;
+  virtual void set_priority(JobId job, Priority priority) = 0;  // moves a queued job; a running one keeps running
+  virtual void cancel(JobId job) = 0;  // queued: done(cancelled); running: the child is killed, then done(cancelled)
+
+  // Refuses new jobs, answers queued ones `unavailable`, lets running ones finish.
+  virtual void drain() = 0;
+  virtual CompilePoolStats stats() const = 0;
+};
+
+}  // namespace cubind

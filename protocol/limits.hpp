@@ -1,0 +1,40 @@
+// Every bound of the wire and of the service in one place, with its reason. Those marked (config) are defaults that the
+// daemon's config file can change.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace cubind::limits {
+
+// Wire. A request of 10,000 layers fits in 4 MiB; a reply frame carries no cubin, so 256 KiB plus room is plenty.
+inline constexpr std::size_t kMaxRequestBytes = 4 << 20;
+inline constexpr std::size_t kMaxReplyBytes = 260 << 10;
+inline constexpr std::size_t kMaxInlineCubin = 256 << 10;  // larger ones travel as a sealed memfd, or inline in chunks
+inline constexpr std::size_t kMaxCubinBytes = 32 << 20;    // nothing we generate is near; refuses nonsense
+inline constexpr std::size_t kMaxText = 4096;              // any one string of a request
+inline constexpr std::size_t kMaxLayersPerRequest = 4096;
+inline constexpr std::size_t kMaxKernelsPerRequest = 16384;  // after planning
+inline constexpr std::size_t kMaxRequestsInFlight = 64;      // of one connection
+inline constexpr std::uint32_t kMaxM = 1u << 20;
+inline constexpr std::uint32_t kMaxNK = 1u << 20;  // of one layer's n or k
+
+// Service.
+inline constexpr std::size_t kMaxConnections = 4096;          // (config)
+inline constexpr std::size_t kMaxQueuedCompiles = 4096;       // (config) then resource_exhausted
+inline constexpr std::size_t kMemoryStoreBytes = 256 << 20;   // (config)
+inline constexpr std::uint64_t kDiskStoreBytes = 8ull << 30;  // (config) high watermark; eviction goes down to 90 %
+inline constexpr std::size_t kMaxCompileLog = 16 << 10;
+inline constexpr std::chrono::seconds kCompileTimeout{120};  // (config)
+inline constexpr std::uint64_t kCompileMemoryBytes = 4ull
+                                                     << 30;  // (config) RLIMIT_AS of a compile; NVRTC maps about 0.5 GB
+inline constexpr std::chrono::seconds kGreetingTimeout{5};   // a connection that says nothing is closed
+inline constexpr std::chrono::seconds kWriteTimeout{30};     // a reader that takes nothing is dropped
+inline constexpr std::chrono::milliseconds kProgressInterval{
+    500};  // a waiting client hears from us at least every second
+inline constexpr std::chrono::seconds kShutdownGrace{
+    20};  // (config) running compiles are finished, queued ones refused
+inline constexpr std::chrono::seconds kUsageFlush{30};
+
+}  // namespace cubind::limits
