@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Prints the NVRTC library that builds and tests here use, or nothing: of the newest installed CUDA toolkit, else of the wheel that
+# scripts/setup.sh put into .cuda/.
+shopt -s nullglob
+cd "$(dirname "$0")/.."
+found=(/usr/local/cuda*/lib64/libnvrtc.so.[0-9]* /usr/local/cuda*/targets/x86_64-linux/lib/libnvrtc.so.[0-9]*
+  /usr/lib/x86_64-linux-gnu/libnvrtc.so.[0-9]*)
+if [ ${#found[@]} -gt 0 ]; then
+  printf '%s\n' "${found[@]}" | grep -v alt | sort -t. -k3,3nr -s | head -1
+else
+  found=("$PWD"/.cuda/nvidia/*/lib/libnvrtc.so.[0-9]*)
+  [ ${#found[@]} -eq 0 ] || printf '%s\n' "${found[@]}" | grep -v alt | head -1
+fi
+exit 0
