@@ -35,6 +35,8 @@ class CompilePool {
   virtual void set_priority(JobId job, Priority priority) = 0;  // moves a queued job; a running one keeps running
   virtual void cancel(JobId job) = 0;  // queued: done(cancelled); running: the child is killed, then done(cancelled)
 
+  virtual bool is_running(JobId job) const = 0;  // false while it is queued and once it is done; for progress frames
+
   // Refuses new jobs, answers queued ones `unavailable`, lets running ones finish.
   virtual void drain() = 0;
   virtual CompilePoolStats stats() const = 0;
