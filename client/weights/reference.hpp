@@ -1,0 +1,27 @@
+// What the packed weights mean, in double precision: the reference that kernels are tested against. Slow and plain on
+// purpose. Pure and thread-safe.
+#pragma once
+
+#include <vector>
+
+#include "client/weights/pack.hpp"
+
+namespace cubind {
+
+// w[n, k] = s[n, group] * (q[n, k] - z[n, group]), exact: a 16-bit scale times an integer from -15 to 15 fits a double.
+// Row-major [n, k], without the padding. invalid_argument if a buffer's size is not the layout's.
+Result<std::vector<double>> dequantize(const PackedLayout& layout, const PackedView& packed);
+
+// The same over the whole padded unit grid, row-major [np, kp]: shows that padding is zero.
+Result<std::vector<double>> dequantize_padded(const PackedLayout& layout, const PackedView& packed);
+
+// out[m, n] = sum over k of x[m, k] * w[n, k] (+ bias[n]); x [m, k], w [n, k] row-major, bias empty or [n].
+std::vector<double> multiply(std::span<const double> x, std::span<const double> w, std::span<const double> bias,
+                             std::size_t m, std::size_t n, std::size_t k);
+
+// The 16 bits of an f16 or bf16 number as a double, and a double rounded to nearest even to them (overflow gives
+// infinity, as the hardware's conversion does). Precondition: type is f16 or bf16.
+double to_double(DType type, std::uint16_t bits);
+std::uint16_t from_double(DType type, double value);
+
+}  // namespace cubind
