@@ -1,0 +1,42 @@
+// What the planner knows of each target: what a kernel may use there, and how fast the usual device of that target is.
+// A table; nothing is read from a device.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "codegen/device/config.cuh"
+
+namespace cubind {
+
+// The planner's unit is the microsecond. A rate is per SM, so that it also holds for a slice of a device.
+struct CostConstants {
+  double launch_us;          // a launch that does nothing
+  double block_us;           // a block's start, pipeline fill and epilogue
+  double k_tile_us;          // one step of the k loop when nothing else limits it: barrier, address, MMA latency
+  double split_us;           // counter, fence and the last block's wait, once per launch with splits
+  double dram_bytes_per_us;  // per SM, all SMs reading: the device's memory bandwidth / SMs
+  double l2_bytes_per_us;    // per SM: what is read again by other blocks, and partial sums
+  double mma_per_us;         // per SM: m16n8k16 instructions
+  double dequant_per_us;     // per SM: weights from packed to 16 bits
+};
+
+struct ArchSpec {
+  std::uint16_t number;          // 90 for sm_90
+  std::uint32_t smem_per_block;  // most dynamic shared memory of a block (opt-in), bytes
+  std::uint32_t smem_per_sm;     // bytes; a block takes 1 KB more than it asks for, except on sm_75
+  std::uint32_t threads_per_sm;
+  std::uint32_t blocks_per_sm;
+  std::uint32_t nominal_sm_count;  // plans that must not depend on the device are made for this many
+  bool bf16;
+  bool async_copy;
+  MmaKind mma;
+  CostConstants cost;
+};
+
+inline constexpr std::uint32_t kRegistersPerSm = 65536;
+
+std::span<const ArchSpec> arch_specs();           // ascending by number
+const ArchSpec* find_arch_spec(unsigned number);  // null if no code is generated for it
+
+}  // namespace cubind

@@ -1,0 +1,26 @@
+// The closed set of configs of a descriptor on a target, before the public checks of planner.hpp.
+#pragma once
+
+#include <vector>
+
+#include "base/result.hpp"
+#include "codegen/plan/arch_spec.hpp"
+#include "protocol/gemm_descriptor.hpp"
+
+namespace cubind {
+
+// Whether a generator serves the descriptor on the target. not_supported names field, value and what is served.
+// Precondition: validate() passed.
+Status check_served(const GemmDescriptor& descriptor, const ArchSpec& arch);
+
+// Dynamic shared memory of a block, bytes.
+std::uint32_t smem_of(const GemmConfig& config);
+
+// Ordered by tile_m. Precondition: check_served() passed.
+std::vector<GemmConfig> make_catalogue(const GemmDescriptor& descriptor, const ArchSpec& arch);
+
+// A tile is worth its rows only when m does not fit the next smaller one: the config is a candidate at m if m is at
+// least this. Depends on the catalogue alone, so what is reachable does not depend on a layer or a device.
+std::uint32_t first_m(const std::vector<GemmConfig>& catalogue, const GemmConfig& config);
+
+}  // namespace cubind

@@ -1,0 +1,197 @@
+#include "codegen/plan/planner.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "codegen/plan/catalogue.hpp"
+#include "codegen/plan/cost_model.hpp"
+#include "protocol/kernel_abi.hpp"
+#include "protocol/limits.hpp"
+
+namespace cubind {
+namespace {
+
+constexpr std::uint32_t kMaxSms = 1024;          // more than any device has
+constexpr std::uint32_t kMaxSplits = 16;         // beyond it partial sums cost more than idle SMs
+constexpr std::uint32_t kMinKTilesPerSplit = 2;  // a split of one step is all pipeline fill
+constexpr std::uint32_t kMaxGridY = 65535;
+
+std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) {
+  return (a + b - 1) / b;
+}
+
+std::string config_names(const std::vector<GemmConfig>& configs) {
+  std::string list;
+  for (const auto& config : configs) list.append(list.empty() ? "" : ", ").append(config_name(config));
+  return list;
+}
+
+// The m that is planned for: m rounded up to 8, the smallest tile, and for larger m to 1/64 of its power of two. So
+// plan() is constant in between, and a launch table needs a few hundred evaluations whatever max_m is.
+std::uint32_t planned_m(std::uint32_t m) {
+  const std::uint32_t step = std::max(8u, std::bit_ceil(m) / 64);
+  return ceil_div(m, step) * step;
+}
+
+// Everything about one layer on one device that does not depend on m.
+class LayerPlanner {
+ public:
+  static Result<LayerPlanner> make(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_count, std::uint32_t n,
+                                   std::uint32_t k) {
+    CUBIND_CHECK(validate_shape(descriptor, n, k));
+    CUBIND_TRY(const Arch target, code_arch(arch));
+    const auto& spec = *find_arch_spec(target.number);
+    CUBIND_CHECK(check_served(descriptor, spec));
+    if (sm_count == 0 || sm_count > kMaxSms) {
+      return Error{ErrorCode::invalid_argument,
+                   "sm_count \"" + std::to_string(sm_count) + "\" is not in [1, " + std::to_string(kMaxSms) + "]"};
+    }
+    LayerPlanner planner(spec);
+    planner.sm_count_ = descriptor.determinism == Determinism::sm_count ? spec.nominal_sm_count : sm_count;
+    planner.shape_ = {n, k, 0, descriptor.group_k};
+    const auto catalogue = make_catalogue(descriptor, spec);
+    for (const auto& config : catalogue) {
+      const auto k_tiles = ceil_div(ceil_div(k, 64) * 64, config.tile_k);
+      planner.candidates_.push_back({config_cost(config, smem_of(config), spec), first_m(catalogue, config), k_tiles});
+    }
+    return planner;
+  }
+
+  // The fastest config and number of splits by the model; of equals the first in the catalogue with the fewest splits.
+  Plan choose(std::uint32_t m) const {
+    GemmShape shape = shape_;
+    shape.m = planned_m(m);
+    Plan best;
+    double best_us = std::numeric_limits<double>::infinity();
+    for (const auto& candidate : candidates_) {
+      const auto& config = candidate.cost.config;
+      const auto tiles_m = ceil_div(shape.m, config.tile_m);
+      if (shape.m < candidate.first_m || tiles_m > kMaxGridY) continue;
+      const auto tiles = static_cast<std::uint64_t>(tiles_m) * ceil_div(shape.n, config.tile_n);
+      std::uint32_t last_per_split = 0;
+      for (std::uint32_t splits = 1; splits <= max_splits(tiles, candidate.k_tiles); ++splits) {
+        const auto per_split = ceil_div(candidate.k_tiles, splits);
+        if (per_split == last_per_split) continue;  // some split would have nothing to do
+        last_per_split = per_split;
+        const double us = estimate_us(candidate.cost, spec_, sm_count_, shape, splits, per_split);
+        if (us < best_us) {
+          best_us = us;
+          best = {config, splits, per_split};
+        }
+      }
+    }
+    return best;
+  }
+
+ private:
+  struct Candidate {
+    ConfigCost cost;
+    std::uint32_t first_m;
+    std::uint32_t k_tiles;
+  };
+
+  explicit LayerPlanner(const ArchSpec& spec) : spec_(spec) {}
+
+  // Splits fill SMs that have no tile: none once every SM has two.
+  std::uint32_t max_splits(std::uint64_t tiles, std::uint32_t k_tiles) const {
+    if (tiles > kWorkspaceMaxTiles || tiles >= 2ull * sm_count_) return 1;
+    return std::clamp(k_tiles / kMinKTilesPerSplit, 1u, kMaxSplits);
+  }
+
+  const ArchSpec& spec_;
+  std::uint32_t sm_count_ = 0;
+  GemmShape shape_;
+  std::vector<Candidate> candidates_;
+};
+
+Status check_m(std::string_view field, std::uint32_t m) {
+  if (m >= 1 && m <= limits::kMaxM) return {};
+  return Error{ErrorCode::invalid_argument, std::string(field) + " \"" + std::to_string(m) + "\" is not in [1, " +
+                                                std::to_string(limits::kMaxM) + "]"};
+}
+
+}  // namespace
+
+std::vector<Arch> code_archs() {
+  std::vector<Arch> archs;
+  for (const auto& spec : arch_specs()) archs.push_back({spec.number, '\0'});
+  return archs;
+}
+
+Result<Arch> code_arch(Arch asked) {
+  std::string targets;
+  Arch best;
+  for (const auto arch : code_archs()) {
+    if (arch.major() == asked.major() && arch.number <= asked.number) best = arch;
+    targets.append(targets.empty() ? "" : ", ").append(to_string(arch));
+  }
+  if (best.number != 0) return best;
+  return Error{ErrorCode::not_supported,
+               "arch \"" + to_string(asked) + "\" has no code, only " + targets + " and later minor versions of these"};
+}
+
+Result<std::vector<GemmConfig>> catalogue(const GemmDescriptor& descriptor, Arch arch) {
+  CUBIND_CHECK(validate(descriptor));
+  CUBIND_TRY(const Arch target, code_arch(arch));
+  const auto& spec = *find_arch_spec(target.number);
+  CUBIND_CHECK(check_served(descriptor, spec));
+  return make_catalogue(descriptor, spec);
+}
+
+Result<std::vector<GemmConfig>> reachable(const GemmDescriptor& descriptor, Arch arch, std::uint32_t max_m) {
+  CUBIND_CHECK(check_m("max_m", max_m));
+  CUBIND_TRY(const auto all, catalogue(descriptor, arch));
+  std::vector<GemmConfig> configs;
+  for (const auto& config : all) {
+    if (first_m(all, config) <= planned_m(max_m)) configs.push_back(config);
+  }
+  return configs;
+}
+
+Result<Plan> plan(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_count, std::uint32_t n, std::uint32_t k,
+                  std::uint32_t m) {
+  CUBIND_CHECK(check_m("m", m));
+  CUBIND_TRY(const auto planner, LayerPlanner::make(descriptor, arch, sm_count, n, k));
+  return planner.choose(m);
+}
+
+Result<LaunchTable> launch_table(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_count, std::uint32_t n,
+                                 std::uint32_t k, std::uint32_t max_m) {
+  CUBIND_CHECK(check_m("max_m", max_m));
+  CUBIND_TRY(const auto planner, LayerPlanner::make(descriptor, arch, sm_count, n, k));
+  LaunchTable table;
+  for (std::uint32_t m = 1; m <= max_m;) {
+    const auto last = std::min(planned_m(m), max_m);  // the largest m that is planned like this one
+    const auto chosen = planner.choose(m);
+    auto known = std::find(table.configs.begin(), table.configs.end(), chosen.config);
+    if (known == table.configs.end()) known = table.configs.insert(known, chosen.config);
+    const LaunchInterval interval{m, last, static_cast<std::uint32_t>(known - table.configs.begin()), chosen.splits,
+                                  chosen.k_tiles_per_split};
+    auto* previous = table.intervals.empty() ? nullptr : &table.intervals.back();
+    if (previous != nullptr && previous->config == interval.config && previous->splits == interval.splits &&
+        previous->k_tiles_per_split == interval.k_tiles_per_split) {
+      previous->m_last = last;
+    } else {
+      table.intervals.push_back(interval);
+    }
+    m = last + 1;
+  }
+  return table;
+}
+
+std::string config_name(const GemmConfig& c) {
+  const auto text = [](char letter, unsigned value) { return letter + std::to_string(value); };
+  return text('m', c.tile_m) + text('n', c.tile_n) + text('k', c.tile_k) + text('s', c.stages) + text('w', c.warps_n) +
+         text('x', c.warps_m) + text('x', c.warps_k);
+}
+
+Result<GemmConfig> config_from_name(const GemmDescriptor& descriptor, Arch arch, std::string_view name) {
+  CUBIND_TRY(const auto all, catalogue(descriptor, arch));
+  for (const auto& config : all) {
+    if (config_name(config) == name) return config;
+  }
+  return Error{ErrorCode::not_found, "config \"" + std::string(name) + "\" is not one of " + config_names(all)};
+}
+
+}  // namespace cubind
