@@ -20,6 +20,14 @@ struct StoreStats {
   std::string reason;  // if degraded
 };
 
+// A remembered compile failure that was the source's fault (compile_failed only).
+struct StoredFailure {
+  std::string message;
+  std::string log;
+  std::uint64_t expires_ms = 0;  // unix time
+  bool operator==(const StoredFailure&) const = default;
+};
+
 class ArtifactStore {
  public:
   virtual ~ArtifactStore() = default;
@@ -38,6 +46,10 @@ class ArtifactStore {
 
   // Ordered by key, after `after` (exclusive), at most `limit`. Thread-safe.
   virtual Result<std::vector<RecordSummary>> list(const KernelKey& after, std::size_t limit) = 0;
+
+  // The negative cache. An expired failure is a miss; a put of the key removes it. Thread-safe.
+  virtual Status put_failure(const KernelKey& key, const StoredFailure& failure) = 0;
+  virtual Result<std::optional<StoredFailure>> get_failure(const KernelKey& key) = 0;
 
   virtual StoreStats stats() const = 0;
 };

@@ -41,14 +41,6 @@ struct RocksStoreOptions {
 
 inline constexpr std::uint32_t kNoOwner = 0xffffffffu;  // as a uid: nobody in particular
 
-// A remembered compile failure that was the source's fault (compile_failed only).
-struct StoredFailure {
-  std::string message;
-  std::string log;
-  std::uint64_t expires_ms = 0;  // unix time
-  bool operator==(const StoredFailure&) const = default;
-};
-
 // What codegen/nvrtc's Toolchain needs to stand for one that is not installed.
 struct ToolchainIdentity {
   std::string id;
@@ -76,6 +68,8 @@ class RocksStore final : public ArtifactStore {
   Status put(const Artifact& artifact, const std::vector<Ingredient>& ingredients) override;
   Result<std::uint64_t> erase(const KernelKey& key) override;
   Result<std::vector<RecordSummary>> list(const KernelKey& after, std::size_t limit) override;
+  Status put_failure(const KernelKey& key, const StoredFailure& failure) override;
+  Result<std::optional<StoredFailure>> get_failure(const KernelKey& key) override;
   StoreStats stats() const override;
 
   // put() for a peer: `owner` is its uid, for the quota.
@@ -84,10 +78,6 @@ class RocksStore final : public ArtifactStore {
 
   // What the key was hashed from; nothing on a miss.
   Result<std::optional<std::vector<Ingredient>>> ingredients(const KernelKey& key);
-
-  // The negative cache. An expired failure is a miss; a put of the key removes it.
-  Status put_failure(const KernelKey& key, const StoredFailure& failure);
-  Result<std::optional<StoredFailure>> get_failure(const KernelKey& key);
 
   // Identities of the toolchains that made the records: those told by remember_toolchain() that records still name
   // (KernelInfo::toolchain). Call remember_toolchain() at start for each installed one; it costs a write once.
