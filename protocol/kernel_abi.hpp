@@ -16,9 +16,9 @@ inline constexpr char kEntryName[] = "cubind_kernel";
 //
 // Workspace (only if splits > 1; 256-byte aligned; belongs to one launch at a time, so to one stream): first
 // kWorkspaceCounterBytes of arrival counters, one u32 for each (x, y) tile at index y * gridDim.x + x, all zero before
-// the first launch; every launch leaves them zero again. Then splits * grid.x * grid.y tiles of tile_m * tile_n f32
-// partial sums. The block that arrives last at a tile adds the partial sums in the order of the splits, so the sum's
-// order is fixed.
+// the first launch; every launch leaves them zero again. Then the partial sums, [tile][split][tile_m][tile_n] f32 with
+// the tiles in the counters' order; they need no initial value. The block that arrives last at a tile adds the partial
+// sums in the order of the splits, so the sum's order is fixed.
 inline constexpr unsigned kWorkspaceCounterBytes = 16384;
 inline constexpr unsigned kWorkspaceMaxTiles =
     kWorkspaceCounterBytes / 4;  // the planner splits no grid with more tiles

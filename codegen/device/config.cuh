@@ -1,6 +1,28 @@
 // How a GEMM is computed: one struct for planner, emitter, kernel, launcher and test. A structural type: the kernel
 // takes it as a class-type template argument, and the generated unit spells it with designated initializers. Seen by
 // g++ and by NVRTC.
+//
+// Catalogue proposed for the planner: tile_m x tile_n x tile_k, stages, warps n x m x k, and what it is for. A stage is
+// tile_m * tile_k * 2 bytes of activations and tile_n * tile_k / 2 of weights, so decode tiles take many k (bytes in
+// flight, and every warp its own slice of k) and prefill tiles few. A warp of 64 rows x 64 tokens (128 accumulators) is
+// the largest that does not spill; warps along m unpack the same weights again, so n comes first.
+//
+//   sm_80 and later
+//     8 x  32 x 512  4  1x1x8   M <= 8, N / 64 tiles would not fill the device (67 KB)
+//     8 x  64 x 256  5  2x1x4   M <= 8 (64 KB)
+//     8 x 128 x 256  4  2x1x4   M <= 8, very large N: fewest reads of the activations (86 KB)
+//    16 x  32 x 256  6  1x1x4   M <= 16, small N (75 KB)
+//    16 x  64 x 256  5  2x1x4   M <= 16 (84 KB)
+//    16 x 128 x 128  6  4x1x2   M <= 16, large N (77 KB)
+//    32 x  64 x 128  5  2x1x2   M <= 32 (63 KB)
+//    64 x  64 x 128  4  2x1x2   M <= 64, small N (83 KB)
+//    64 x 128 x  64  5  4x1x1   M <= 64, and prefill of small N (62 KB)
+//   128 x  64 x  64  4  2x2x1   prefill, small N (74 KB)
+//   128 x 128 x  64  4  2x2x1   prefill (83 KB)
+//   256 x 128 x  64  4  2x4x1   prefill of large M and N (148 KB: not sm_86, 89, 120)
+//   sm_75: two stages, 64 KB
+//     8 x  64 x 256  2  2x1x4      16 x  64 x 256  2  2x1x4      32 x  64 x 128  2  2x1x2
+//    64 x  64 x  64  2  2x2x1      64 x 128 x  64  2  4x1x1     128 x  64 x  64  2  2x2x1
 #pragma once
 
 #include "protocol/dtype.hpp"
@@ -26,13 +48,39 @@ struct GemmConfig {
   ScaleClass scale_class = ScaleClass::g64_plus;
   MmaKind mma = MmaKind::mma_m16n8k16;
   bool async_copy = true;  // cp.async; false: plain loads and stores (sm_75)
-  unsigned tile_m = 16, tile_n = 64, tile_k = 128;
+  unsigned tile_m = 16, tile_n = 64, tile_k = 256;
   unsigned stages = 4;
   unsigned warps_m = 1, warps_n = 1, warps_k = 4;
 
   constexpr bool operator==(const GemmConfig&) const = default;
   constexpr unsigned warps() const { return warps_m * warps_n * warps_k; }
   constexpr unsigned threads() const { return 32 * warps(); }
+  constexpr unsigned warp_rows() const { return tile_n / warps_n; }                     // weight rows of one warp
+  constexpr unsigned warp_tokens() const { return tile_m / warps_m; }                   // tokens of one warp
+  constexpr unsigned accumulators() const { return warp_rows() * warp_tokens() / 32; }  // of one thread
+
+  // The second argument of __launch_bounds__: with many accumulators a thread may have all 255 registers, otherwise
+  // 128, so that a second block can stay on the multiprocessor.
+  constexpr unsigned min_blocks() const {
+    const unsigned blocks = 65536 / (threads() * (accumulators() > 32 ? 255 : 128));
+    return blocks < 1 ? 1 : blocks;
+  }
+
+  // What the kernel asserts: a config is usable on an arch if this holds and smem_bytes(config)
+  // (codegen/device/tile/smem_layout.cuh) fits there.
+  constexpr bool well_formed() const {
+    if (activation != DType::f16 && activation != DType::bf16) return false;
+    if (activation == DType::bf16 && mma == MmaKind::mma_m16n8k8) return false;
+    if (weight_bits != 4) return false;
+    if (warps_m == 0 || warps_n == 0 || warps_k == 0 || threads() > 1024) return false;
+    if (tile_m == 0 || tile_m % (8 * warps_m) != 0) return false;
+    if (tile_n == 0 || tile_n % (16 * warps_n) != 0) return false;
+    if (tile_k == 0 || tile_k % (64 * warps_k) != 0) return false;
+    if (async_copy ? stages < 2 : stages != 2) return false;
+    // The copies and the store give each thread a fixed column of 16-byte chunks.
+    const auto divides = [](unsigned a, unsigned b) { return a % b == 0 || b % a == 0; };
+    return divides(threads(), tile_k / 8) && divides(threads(), tile_k / 2) && threads() % (tile_n / 8) == 0;
+  }
   // The one formula for dynamic shared memory lives in codegen/device/tile/smem_layout.cuh: smem_bytes(config).
 };
 
