@@ -39,4 +39,9 @@ inline constexpr std::chrono::seconds kShutdownGrace{
     20};  // (config) running compiles are finished, queued ones refused
 inline constexpr std::chrono::seconds kUsageFlush{30};
 
+// Model configs (client/model): the largest known is 73 KB, with 2,000 module names.
+inline constexpr std::size_t kMaxModelConfigBytes = 4 << 20;
+inline constexpr std::size_t kMaxModuleNames = 8192;
+inline constexpr std::uint32_t kMaxTensorParallel = 1024;
+
 }  // namespace cubind::limits
