@@ -17,6 +17,7 @@
 
 #include "base/result.hpp"
 #include "client/connection.hpp"
+#include "client/fork_guard.hpp"
 #include "protocol/messages.hpp"
 
 namespace cubind {
@@ -68,6 +69,7 @@ class Client {
   explicit Client(ClientOptions options);
   struct State;
   std::unique_ptr<State> state_;
+  std::unique_ptr<ForkGuard> fork_guard_;  // last: it uses the state
 };
 
 }  // namespace cubind
