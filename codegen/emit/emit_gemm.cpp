@@ -41,7 +41,7 @@ std::string emit_gemm(const GemmConfig& c) {
   w.indent(-2);
   w.line("};");
   w.blank();
-  w.line("extern \"C\" __global__ __launch_bounds__(kConfig.threads())");
+  w.line("extern \"C\" __global__ __launch_bounds__(kConfig.threads(), kConfig.min_blocks())");
   w.line({"void ", kEntryName, "(const __grid_constant__ cubind::GemmParams params) {"});
   w.indent(1);
   w.line("cubind::gemm_mma_sync<kConfig>(params);");

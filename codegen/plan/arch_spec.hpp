@@ -13,12 +13,14 @@ namespace cubind {
 struct CostConstants {
   double launch_us;          // a launch that does nothing
   double block_us;           // a block's start, pipeline fill and epilogue
-  double k_tile_us;          // one step of the k loop when nothing else limits it: barrier, address, MMA latency
+  double step_us;            // one step of the k loop when nothing else limits it: barrier, addresses, MMA latency
+  double latency_us;         // from a copy's issue to its arrival, memory loaded
   double split_us;           // counter, fence and the last block's wait, once per launch with splits
-  double dram_bytes_per_us;  // per SM, all SMs reading: the device's memory bandwidth / SMs
-  double l2_bytes_per_us;    // per SM: what is read again by other blocks, and partial sums
-  double mma_per_us;         // per SM: m16n8k16 instructions
-  double dequant_per_us;     // per SM: weights from packed to 16 bits
+  double dram_bytes_per_us;  // the memory's bandwidth / SMs
+  double l2_bytes_per_us;    // one SM reading the L2
+  double smem_bytes_per_us;  // one SM reading its shared memory
+  double mma_per_us;         // m16n8k16 instructions of one SM
+  double unpack_per_us;      // weights of one SM, from packed to 16 bits
 };
 
 struct ArchSpec {
@@ -33,8 +35,6 @@ struct ArchSpec {
   MmaKind mma;
   CostConstants cost;
 };
-
-inline constexpr std::uint32_t kRegistersPerSm = 65536;
 
 std::span<const ArchSpec> arch_specs();           // ascending by number
 const ArchSpec* find_arch_spec(unsigned number);  // null if no code is generated for it

@@ -1,26 +1,37 @@
 #include "codegen/plan/catalogue.hpp"
 
 #include <algorithm>
+#include <span>
+
+#include "codegen/device/tile/smem_layout.cuh"
 
 namespace cubind {
 namespace {
 
 struct Tile {
-  unsigned m, n, k, stages, warps_m, warps_n, warps_k;
+  unsigned m, n, k, stages, warps_n, warps_m, warps_k;
 };
 
-// With cp.async. Few tokens: many k in flight per block and the warps along k. Many tokens: warps along n, because each
-// of them unpacks its own weights, while the activations are shared.
+// A stage is m * k * 2 bytes of activations and n * k / 2 of weights: decode tiles take many k (bytes in flight, every
+// warp its own slice of k), prefill tiles few. Warps along n first, since warps along m unpack the same weights again.
 constexpr Tile kTiles[] = {
-    {8, 64, 256, 4, 1, 1, 4},  {8, 128, 128, 4, 1, 2, 4},  {16, 64, 256, 4, 1, 1, 4},  {16, 128, 128, 4, 1, 2, 4},
-    {32, 64, 128, 4, 1, 2, 2}, {32, 128, 128, 4, 1, 4, 2}, {64, 64, 128, 3, 1, 2, 2},  {64, 128, 64, 4, 1, 4, 1},
-    {64, 256, 64, 3, 1, 8, 1}, {128, 128, 64, 4, 2, 4, 1}, {128, 256, 64, 3, 1, 8, 1}, {256, 128, 64, 3, 2, 4, 1},
+    {8, 32, 512, 4, 1, 1, 8},                               // n / 64 tiles would not fill the device
+    {8, 64, 256, 5, 2, 1, 4},                               //
+    {8, 128, 256, 4, 2, 1, 4},                              // large n: fewest reads of the activations
+    {16, 32, 256, 6, 1, 1, 4},                              // small n
+    {16, 64, 256, 5, 2, 1, 4},                              //
+    {16, 128, 128, 6, 4, 1, 2},                             // large n
+    {32, 64, 128, 5, 2, 1, 2},  {64, 64, 128, 4, 2, 1, 2},  // small n
+    {64, 128, 64, 5, 4, 1, 1},                              // and prefill of small n
+    {128, 64, 64, 4, 2, 2, 1},                              // prefill, small n
+    {128, 128, 64, 4, 2, 2, 1},                             // prefill
+    {256, 128, 64, 4, 2, 4, 1},  // prefill of large m and n; needs the shared memory of sm_80, 90, 100
 };
 
-// sm_75: plain copies, two stages, 64 KB.
+// sm_75: plain copies through two stages, 64 KB.
 constexpr Tile kTilesSm75[] = {
-    {8, 64, 128, 2, 1, 1, 4}, {8, 128, 64, 2, 1, 4, 1},  {16, 64, 128, 2, 1, 1, 4}, {16, 128, 64, 2, 1, 4, 1},
-    {32, 64, 64, 2, 1, 4, 1}, {32, 128, 64, 2, 1, 4, 1}, {64, 128, 64, 2, 1, 4, 1}, {128, 128, 64, 2, 2, 4, 1},
+    {8, 64, 256, 2, 2, 1, 4}, {16, 64, 256, 2, 2, 1, 4}, {32, 64, 128, 2, 2, 1, 2},
+    {64, 64, 64, 2, 2, 2, 1}, {64, 128, 64, 2, 4, 1, 1}, {128, 64, 64, 2, 2, 2, 1},
 };
 
 // not_supported: what was asked for and what there is.
@@ -30,14 +41,6 @@ Error not_served(std::string_view field, std::string_view value, std::string_vie
 }
 
 }  // namespace
-
-std::uint32_t smem_of(const GemmConfig& c) {
-  const std::uint32_t groups = std::max(1u, c.tile_k / (c.scale_class == ScaleClass::g32 ? 32u : 64u));
-  const std::uint32_t stage =
-      c.tile_m * c.tile_k * 2 + c.tile_n * c.tile_k * c.weight_bits / 8 + groups * c.tile_n * (c.zero_points ? 3 : 2);
-  const std::uint32_t sums = c.warps_k * c.tile_m * c.tile_n * 4;
-  return std::max(c.stages * stage, sums);
-}
 
 Status check_served(const GemmDescriptor& d, const ArchSpec& arch) {
   using enum DType;
@@ -87,10 +90,10 @@ std::vector<GemmConfig> make_catalogue(const GemmDescriptor& d, const ArchSpec& 
     config.tile_n = tile.n;
     config.tile_k = tile.k;
     config.stages = tile.stages;
-    config.warps_m = tile.warps_m;
     config.warps_n = tile.warps_n;
+    config.warps_m = tile.warps_m;
     config.warps_k = tile.warps_k;
-    if (smem_of(config) <= arch.smem_per_block) catalogue.push_back(config);
+    if (config.well_formed() && smem_bytes(config) <= arch.smem_per_block) catalogue.push_back(config);
   }
   return catalogue;
 }

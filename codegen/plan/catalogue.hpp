@@ -13,9 +13,6 @@ namespace cubind {
 // Precondition: validate() passed.
 Status check_served(const GemmDescriptor& descriptor, const ArchSpec& arch);
 
-// Dynamic shared memory of a block, bytes.
-std::uint32_t smem_of(const GemmConfig& config);
-
 // Ordered by tile_m. Precondition: check_served() passed.
 std::vector<GemmConfig> make_catalogue(const GemmDescriptor& descriptor, const ArchSpec& arch);
 

@@ -1,14 +1,18 @@
 // How long a config should take: a model with named terms and one table of constants per target (arch_spec.hpp), so
 // that measurements can be fitted to it. Only the order of the answers matters.
 //
-//   time = launch + max(memory, compute, latency) + sum of partial sums
+//   time = launch + the largest of the terms below + kNotHidden of the others + partial
 //
-//   memory   bytes from DRAM once (weights, scales, x, out) at the device's bandwidth; and what blocks read again
-//            (weights once per row of tiles, x once per column) at the L2's rate. An SM without a block reads nothing.
-//   compute  of the busiest SM: its MMAs, or its unpacking of weights, whichever is more; a block unpacks its weights
-//   once
-//            for each of its warps_m, an SM with few warps does not reach the rate
-//   latency  of the busiest SM: rounds of resident blocks, each a start and its k steps
+//   memory   weights, scales, x and out, each once, at the device's bandwidth
+//   feed     what the blocks of the busiest SM read (weights once per row of tiles, x once per column), at the rate at
+//   which
+//            one SM reads the L2
+//   shared   what its warps read from shared memory: x once for each of warps_n
+//   compute  its MMAs or its unpacking of weights, whichever is more; a block unpacks its weights once for each of its
+//            warps_m; fewer warps than kWarpsForFullRate do not reach the rate
+//   latency  its rounds of resident blocks, each a start and its k steps; a step takes no less than the memory's
+//   latency
+//            shared by the stages in flight
 //   partial  splits > 1: partial sums written and read again, and the wait for the last split
 //
 // m enters as whole tiles, the way the kernel computes.
@@ -28,11 +32,10 @@ struct GemmShape {
 // What does not depend on the shape.
 struct ConfigCost {
   GemmConfig config;
-  std::uint32_t smem_bytes = 0;
-  std::uint32_t resident_blocks = 1;  // of one SM at the same time
+  std::uint32_t resident_blocks = 1;  // of one SM at the same time, as far as shared memory and registers allow
 };
 
-ConfigCost config_cost(const GemmConfig& config, std::uint32_t smem_bytes, const ArchSpec& arch);
+ConfigCost config_cost(const GemmConfig& config, const ArchSpec& arch);
 
 // Microseconds. k_tiles_per_split * splits covers k.
 double estimate_us(const ConfigCost& cost, const ArchSpec& arch, std::uint32_t sm_count, const GemmShape& shape,

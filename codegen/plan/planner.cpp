@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 
+#include "codegen/device/prelude.cuh"
 #include "codegen/plan/catalogue.hpp"
 #include "codegen/plan/cost_model.hpp"
 #include "protocol/kernel_abi.hpp"
@@ -16,10 +17,6 @@ constexpr std::uint32_t kMaxSms = 1024;          // more than any device has
 constexpr std::uint32_t kMaxSplits = 16;         // beyond it partial sums cost more than idle SMs
 constexpr std::uint32_t kMinKTilesPerSplit = 2;  // a split of one step is all pipeline fill
 constexpr std::uint32_t kMaxGridY = 65535;
-
-std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) {
-  return (a + b - 1) / b;
-}
 
 std::string config_names(const std::vector<GemmConfig>& configs) {
   std::string list;
@@ -52,8 +49,8 @@ class LayerPlanner {
     planner.shape_ = {n, k, 0, descriptor.group_k};
     const auto catalogue = make_catalogue(descriptor, spec);
     for (const auto& config : catalogue) {
-      const auto k_tiles = ceil_div(ceil_div(k, 64) * 64, config.tile_k);
-      planner.candidates_.push_back({config_cost(config, smem_of(config), spec), first_m(catalogue, config), k_tiles});
+      const auto k_tiles = ceil_div(k, config.tile_k);
+      planner.candidates_.push_back({config_cost(config, spec), first_m(catalogue, config), k_tiles});
     }
     return planner;
   }

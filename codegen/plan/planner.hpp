@@ -58,8 +58,8 @@ Result<Plan> plan(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_
 Result<LaunchTable> launch_table(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_count, std::uint32_t n,
                                  std::uint32_t k, std::uint32_t max_m);
 
-// "m16n64k128s4w1x1x4": unique within a catalogue. config_from_name finds it there; not_found lists the names there
-// are.
+// "m16n64k128s4w1x1x4" (warps along n, m, k): unique within a catalogue. config_from_name finds it there; not_found
+// lists the names there are.
 std::string config_name(const GemmConfig& config);
 Result<GemmConfig> config_from_name(const GemmDescriptor& descriptor, Arch arch, std::string_view name);
 

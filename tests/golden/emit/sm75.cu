@@ -3,16 +3,16 @@
 constexpr cubind::GemmConfig kConfig{
     .activation = cubind::DType::f16,
     .weight_bits = 4,
-    .zero_points = false,
-    .scale_class = cubind::ScaleClass::g64_plus,
+    .zero_points = true,
+    .scale_class = cubind::ScaleClass::g32,
     .mma = cubind::MmaKind::mma_m16n8k8,
     .async_copy = false,
-    .tile_m = 16, .tile_n = 64, .tile_k = 128,
+    .tile_m = 128, .tile_n = 64, .tile_k = 64,
     .stages = 2,
-    .warps_m = 1, .warps_n = 1, .warps_k = 4,
+    .warps_m = 2, .warps_n = 2, .warps_k = 1,
 };
 
-extern "C" __global__ __launch_bounds__(kConfig.threads())
+extern "C" __global__ __launch_bounds__(kConfig.threads(), kConfig.min_blocks())
 void cubind_kernel(const __grid_constant__ cubind::GemmParams params) {
   cubind::gemm_mma_sync<kConfig>(params);
 }

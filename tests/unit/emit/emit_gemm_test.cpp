@@ -28,25 +28,31 @@ void expect_golden(const std::string& name, const std::string& text) {
 }
 
 TEST(EmitGemm, UnitsAreTheGoldenOnes) {
-  expect_golden("bf16_decode.cu", emit_gemm(GemmConfig{}));
-  expect_golden("f16_zero_points_g32.cu", emit_gemm(GemmConfig{
-                                              .activation = DType::f16,
-                                              .zero_points = true,
-                                              .scale_class = ScaleClass::g32,
-                                              .tile_m = 128,
-                                              .tile_n = 256,
-                                              .tile_k = 64,
-                                              .stages = 3,
-                                              .warps_m = 1,
-                                              .warps_n = 8,
-                                              .warps_k = 1,
-                                          }));
-  expect_golden("sm75.cu", emit_gemm(GemmConfig{
-                               .activation = DType::f16,
-                               .mma = MmaKind::mma_m16n8k8,
-                               .async_copy = false,
-                               .stages = 2,
-                           }));
+  // Every field is given: the defaults may change, these may not.
+  GemmConfig c{.activation = DType::bf16,
+               .weight_bits = 4,
+               .zero_points = false,
+               .scale_class = ScaleClass::g64_plus,
+               .mma = MmaKind::mma_m16n8k16,
+               .async_copy = true,
+               .tile_m = 8,
+               .tile_n = 64,
+               .tile_k = 256,
+               .stages = 5,
+               .warps_m = 1,
+               .warps_n = 2,
+               .warps_k = 4};
+  expect_golden("bf16_decode.cu", emit_gemm(c));
+  c.activation = DType::f16;
+  c.zero_points = true;
+  c.scale_class = ScaleClass::g32;
+  c.tile_m = 256, c.tile_n = 128, c.tile_k = 64, c.stages = 4;
+  c.warps_m = 4, c.warps_n = 2, c.warps_k = 1;
+  expect_golden("f16_zero_points_g32.cu", emit_gemm(c));
+  c.mma = MmaKind::mma_m16n8k8;
+  c.async_copy = false;
+  c.tile_m = 128, c.tile_n = 64, c.stages = 2, c.warps_m = 2;
+  expect_golden("sm75.cu", emit_gemm(c));
 }
 
 // One row a field: a field that the emitter forgets leaves the text as it was.
