@@ -1,28 +1,6 @@
 // How a GEMM is computed: one struct for planner, emitter, kernel, launcher and test. A structural type: the kernel
 // takes it as a class-type template argument, and the generated unit spells it with designated initializers. Seen by
 // g++ and by NVRTC.
-//
-// Catalogue proposed for the planner: tile_m x tile_n x tile_k, stages, warps n x m x k, and what it is for. A stage is
-// tile_m * tile_k * 2 bytes of activations and tile_n * tile_k / 2 of weights, so decode tiles take many k (bytes in
-// flight, and every warp its own slice of k) and prefill tiles few. A warp of 64 rows x 64 tokens (128 accumulators) is
-// the largest that does not spill; warps along m unpack the same weights again, so n comes first.
-//
-//   sm_80 and later
-//     8 x  32 x 512  4  1x1x8   M <= 8, N / 64 tiles would not fill the device (67 KB)
-//     8 x  64 x 256  5  2x1x4   M <= 8 (64 KB)
-//     8 x 128 x 256  4  2x1x4   M <= 8, very large N: fewest reads of the activations (86 KB)
-//    16 x  32 x 256  6  1x1x4   M <= 16, small N (75 KB)
-//    16 x  64 x 256  5  2x1x4   M <= 16 (84 KB)
-//    16 x 128 x 128  6  4x1x2   M <= 16, large N (77 KB)
-//    32 x  64 x 128  5  2x1x2   M <= 32 (63 KB)
-//    64 x  64 x 128  4  2x1x2   M <= 64, small N (83 KB)
-//    64 x 128 x  64  5  4x1x1   M <= 64, and prefill of small N (62 KB)
-//   128 x  64 x  64  4  2x2x1   prefill, small N (74 KB)
-//   128 x 128 x  64  4  2x2x1   prefill (83 KB)
-//   256 x 128 x  64  4  2x4x1   prefill of large M and N (148 KB: not sm_86, 89, 120)
-//   sm_75: two stages, 64 KB
-//     8 x  64 x 256  2  2x1x4      16 x  64 x 256  2  2x1x4      32 x  64 x 128  2  2x1x2
-//    64 x  64 x  64  2  2x2x1      64 x 128 x  64  2  4x1x1     128 x  64 x  64  2  2x2x1
 #pragma once
 
 #include "protocol/dtype.hpp"

@@ -4,35 +4,10 @@
 #include <span>
 
 #include "codegen/device/tile/smem_layout.cuh"
+#include "codegen/plan/tiles.hpp"
 
 namespace cubind {
 namespace {
-
-struct Tile {
-  unsigned m, n, k, stages, warps_n, warps_m, warps_k;
-};
-
-// A stage is m * k * 2 bytes of activations and n * k / 2 of weights: decode tiles take many k (bytes in flight, every
-// warp its own slice of k), prefill tiles few. Warps along n first, since warps along m unpack the same weights again.
-constexpr Tile kTiles[] = {
-    {8, 32, 512, 4, 1, 1, 8},                               // n / 64 tiles would not fill the device
-    {8, 64, 256, 5, 2, 1, 4},                               //
-    {8, 128, 256, 4, 2, 1, 4},                              // large n: fewest reads of the activations
-    {16, 32, 256, 6, 1, 1, 4},                              // small n
-    {16, 64, 256, 5, 2, 1, 4},                              //
-    {16, 128, 128, 6, 4, 1, 2},                             // large n
-    {32, 64, 128, 5, 2, 1, 2},  {64, 64, 128, 4, 2, 1, 2},  // small n
-    {64, 128, 64, 5, 4, 1, 1},                              // and prefill of small n
-    {128, 64, 64, 4, 2, 2, 1},                              // prefill, small n
-    {128, 128, 64, 4, 2, 2, 1},                             // prefill
-    {256, 128, 64, 4, 2, 4, 1},  // prefill of large m and n; needs the shared memory of sm_80, 90, 100
-};
-
-// sm_75: plain copies through two stages, 64 KB.
-constexpr Tile kTilesSm75[] = {
-    {8, 64, 256, 2, 2, 1, 4}, {16, 64, 256, 2, 2, 1, 4}, {32, 64, 128, 2, 2, 1, 2},
-    {64, 64, 64, 2, 2, 2, 1}, {64, 128, 64, 2, 4, 1, 1}, {128, 64, 64, 2, 2, 2, 1},
-};
 
 // not_supported: what was asked for and what there is.
 Error not_served(std::string_view field, std::string_view value, std::string_view served) {
@@ -85,14 +60,9 @@ std::vector<GemmConfig> make_catalogue(const GemmDescriptor& d, const ArchSpec& 
   config.async_copy = arch.async_copy;
 
   std::vector<GemmConfig> catalogue;
-  for (const auto& tile : arch.async_copy ? std::span<const Tile>(kTiles) : std::span<const Tile>(kTilesSm75)) {
-    config.tile_m = tile.m;
-    config.tile_n = tile.n;
-    config.tile_k = tile.k;
-    config.stages = tile.stages;
-    config.warps_n = tile.warps_n;
-    config.warps_m = tile.warps_m;
-    config.warps_k = tile.warps_k;
+  const auto tiles = arch.async_copy ? std::span<const TileShape>(kAsyncTiles) : std::span<const TileShape>(kSm75Tiles);
+  for (const auto& tile : tiles) {
+    tile.put_into(config);
     if (config.well_formed() && smem_bytes(config) <= arch.smem_per_block) catalogue.push_back(config);
   }
   return catalogue;
