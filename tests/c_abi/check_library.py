@@ -2,7 +2,7 @@
 """check_library.py LIBCUBIND: what a library in other people's processes may bring along and show.
 
 It needs libc.so.6 and the loader only, uses no glibc symbol newer than 2.35 (Ubuntu 22.04's), exports exactly the
-functions of cubind.h, has no executable stack and no text relocations, and no symbol that ties it to one process-wide
+functions of the public headers, has no executable stack and no text relocations, and no symbol that ties it to one process-wide
 instance (STB_GNU_UNIQUE keeps dlclose from unloading).
 """
 import pathlib
@@ -12,7 +12,7 @@ import sys
 
 NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 NEWEST_GLIBC = (2, 35)
-HEADER = pathlib.Path(__file__).resolve().parents[2] / "client/include/cubind/cubind.h"
+HEADERS = sorted((pathlib.Path(__file__).resolve().parents[2] / "client/include/cubind").glob("*.h"))
 
 
 def run(*command):
@@ -43,13 +43,16 @@ def problems(library):
         if len(line.split()) >= 8 and line.split()[6] != "UND" and line.split()[3] in ("FUNC", "OBJECT")
         and line.split()[4] in ("GLOBAL", "WEAK")
     } - {"CUBIND_0"}
-    declared = set(re.findall(r"^CUBIND_API [^;(]*?(cubind_\w+)\(", HEADER.read_text(), re.MULTILINE))
-    if not declared:
-        yield f"no functions found in {HEADER}"
+    declared = set()
+    for header in HEADERS:
+        found = re.findall(r"^CUBIND_API [^;(]*?(cubind_\w+)\(", header.read_text(), re.MULTILINE)
+        if not found:
+            yield f"no functions found in {header}"
+        declared |= set(found)
     for name in sorted(defined - declared):
-        yield f"exports {name}, which cubind.h does not declare"
+        yield f"exports {name}, which no public header declares"
     for name in sorted(declared - defined):
-        yield f"does not export {name}, which cubind.h declares"
+        yield f"does not export {name}, which a public header declares"
 
 
 def main():

@@ -1,9 +1,11 @@
+#include "client/weights/half.hpp"
+
 #include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
 
-#include "client/weights/reference.hpp"
+#include "protocol/gemm_descriptor.hpp"
 
 namespace cubind {
 namespace {
@@ -40,11 +42,25 @@ TEST(HalfNumbers, RoundsToNearestEven) {
   EXPECT_EQ(from_double(DType::f16, std::ldexp(3.0, -25)), 0x0002);
 }
 
+TEST(HalfNumbers, ValuesBetweenTwoNeighboursGoToTheNearer) {
+  for (const DType type : {DType::f16, DType::bf16}) {
+    for (std::uint16_t bits = 0; is_finite(type, bits + 1); ++bits) {
+      const double low = to_double(type, bits), high = to_double(type, bits + 1), middle = low + (high - low) / 2;
+      ASSERT_EQ(from_double(type, middle), bits % 2 == 0 ? bits : bits + 1);
+      ASSERT_EQ(from_double(type, std::nextafter(middle, low)), bits);
+      ASSERT_EQ(from_double(type, -std::nextafter(middle, high)), 0x8000 | (bits + 1));
+    }
+  }
+}
+
 TEST(HalfNumbers, OverflowIsInfinity) {
   EXPECT_EQ(from_double(DType::f16, 65519.0), 0x7bff);
   EXPECT_EQ(from_double(DType::f16, 65520.0), 0x7c00);
   EXPECT_EQ(from_double(DType::f16, -1e300), 0xfc00);
   EXPECT_EQ(from_double(DType::bf16, 1e300), 0x7f80);
+  EXPECT_EQ(from_double(DType::bf16, std::numeric_limits<double>::infinity()), 0x7f80);
+  EXPECT_TRUE(std::isnan(to_double(DType::f16, from_double(DType::f16, std::nan("")))));
+  EXPECT_EQ(from_double(DType::bf16, 5e-324), 0x0000);
 }
 
 }  // namespace
