@@ -3,8 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -19,9 +17,8 @@ struct CompileUnit {
   Arch arch;
   std::string toolchain;  // Toolchain::id
   std::string source;
-  // Name, text; ordered by name. Views of static storage (the embedded headers): a full queue holds no copies.
-  std::vector<std::pair<std::string_view, std::string_view>> headers;
-  std::vector<std::string> options;  // all of them, in order, seed included
+  std::vector<std::pair<std::string, std::string>> headers;  // name, text; ordered by name
+  std::vector<std::string> options;                          // all of them, in order, seed included
 };
 
 struct CompileOutput {
@@ -33,9 +30,6 @@ struct CompileOutput {
 
 // compile_failed: the source is at fault (may be stored as a failure); timed_out, cancelled; resource_exhausted:
 // memory; unavailable: the toolchain cannot run; internal: anything else. Only compile_failed may be remembered.
-struct CompileResult : Result<CompileOutput> {
-  using Result<CompileOutput>::Result;
-  std::string failure_log;  // of an error: the compiler's log, as far as it came, trimmed to limits::kMaxCompileLog
-};
+using CompileResult = Result<CompileOutput>;
 
 }  // namespace cubind
