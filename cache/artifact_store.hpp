@@ -16,6 +16,7 @@ namespace cubind {
 struct StoreStats {
   std::uint64_t records = 0, bytes = 0;  // cubin bytes, before compression
   std::uint64_t evictions = 0, corrupt_records = 0, put_failures = 0, get_failures = 0;
+  std::uint64_t set_aside = 0;  // databases that could not be read and were begun anew
   bool degraded = false;
   std::string reason;  // if degraded
 };
@@ -50,6 +51,10 @@ class ArtifactStore {
   // The negative cache. An expired failure is a miss; a put of the key removes it. Thread-safe.
   virtual Status put_failure(const KernelKey& key, const StoredFailure& failure) = 0;
   virtual Result<std::optional<StoredFailure>> get_failure(const KernelKey& key) = 0;
+
+  // Counts a use that a tier in front of this one answered, so that eviction does not take what is hot there.
+  // Thread-safe, never blocks on a disk; a key that is not stored is forgotten.
+  virtual void touch(const KernelKey& key) { static_cast<void>(key); }
 
   virtual StoreStats stats() const = 0;
 };

@@ -70,6 +70,7 @@ class RocksStore final : public ArtifactStore {
   Result<std::vector<RecordSummary>> list(const KernelKey& after, std::size_t limit) override;
   Status put_failure(const KernelKey& key, const StoredFailure& failure) override;
   Result<std::optional<StoredFailure>> get_failure(const KernelKey& key) override;
+  void touch(const KernelKey& key) override;
   StoreStats stats() const override;
 
   // put() for a peer: `owner` is its uid, for the quota.

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -17,8 +19,9 @@ struct CompileUnit {
   Arch arch;
   std::string toolchain;  // Toolchain::id
   std::string source;
-  std::vector<std::pair<std::string, std::string>> headers;  // name, text; ordered by name
-  std::vector<std::string> options;                          // all of them, in order, seed included
+  // Name, text; ordered by name. Views of static storage (the embedded headers): a full queue holds no copies.
+  std::vector<std::pair<std::string_view, std::string_view>> headers;
+  std::vector<std::string> options;  // all of them, in order, seed included
 };
 
 struct CompileOutput {
@@ -30,6 +33,9 @@ struct CompileOutput {
 
 // compile_failed: the source is at fault (may be stored as a failure); timed_out, cancelled; resource_exhausted:
 // memory; unavailable: the toolchain cannot run; internal: anything else. Only compile_failed may be remembered.
-using CompileResult = Result<CompileOutput>;
+struct CompileResult : Result<CompileOutput> {
+  using Result<CompileOutput>::Result;
+  std::string failure_log;  // of an error: the compiler's log, as far as it came, trimmed to limits::kMaxCompileLog
+};
 
 }  // namespace cubind

@@ -23,7 +23,7 @@ FieldHasher hash_fields(const KeyFields& fields) {
   return hasher;
 }
 
-Digest headers_digest(const std::vector<std::pair<std::string, std::string>>& headers) {
+Digest headers_digest(const std::vector<std::pair<std::string_view, std::string_view>>& headers) {
   FieldHasher hasher;
   for (const auto& [name, text] : headers) hasher.field(name, text);
   return hasher.finish();

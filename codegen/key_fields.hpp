@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,7 +33,7 @@ FieldHasher hash_fields(const KeyFields& fields);
 
 // Names and texts, in the order given (by name). Only the closure of a unit goes in, so that a change to a header that
 // it does not see leaves its key alone.
-Digest headers_digest(const std::vector<std::pair<std::string, std::string>>& headers);
+Digest headers_digest(const std::vector<std::pair<std::string_view, std::string_view>>& headers);
 
 // Every member of the config as name=value, on one line.
 std::string config_text(const GemmConfig& config);

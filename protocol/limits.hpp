@@ -21,6 +21,7 @@ inline constexpr std::size_t kMaxRecordsPerListReply = 256;  // about 80 KB
 inline constexpr std::size_t kMaxRequestsInFlight = 64;      // of one connection
 inline constexpr std::uint32_t kMaxM = 1u << 20;
 inline constexpr std::uint32_t kMaxNK = 1u << 20;  // of one layer's n or k
+inline constexpr std::uint32_t kMaxSmCount = 4096;  // the largest GPU has a few hundred
 
 // Service.
 inline constexpr std::size_t kMaxConnections = 4096;          // (config)

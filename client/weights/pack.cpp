@@ -1,7 +1,9 @@
 #include "client/weights/pack.hpp"
 
+#include <cstdio>
 #include <string>
 
+#include "client/weights/half.hpp"
 #include "client/weights/tile_writer.hpp"
 
 namespace cubind {
@@ -93,18 +95,25 @@ Status check_buffers(const PackedLayout& layout, const PackedView& out) {
 }
 
 Result<std::uint16_t> convert_scale(DType from, std::uint16_t bits, DType to, std::uint32_t row, std::uint32_t group) {
-  const double value = to_double(from, bits);
-  if (!std::isfinite(value)) {
-    return Error{ErrorCode::invalid_argument,
-                 position("scale", row, group) + " is \"" + std::to_string(value) + "\": scales are finite"};
+  char pattern[8];
+  std::snprintf(pattern, sizeof pattern, "0x%04x", bits);
+  if (!is_finite(from, bits)) {
+    return Error{ErrorCode::invalid_argument, position("scale", row, group) + " is \"" + pattern + "\" of type " +
+                                                  std::string(to_string(from)) + ": scales are finite"};
   }
   if (from == to) return bits;
-  const std::uint16_t converted = from_double(to, value);
-  if (!std::isfinite(to_double(to, converted))) {
-    return Error{ErrorCode::invalid_argument, position("scale", row, group) + " is \"" + std::to_string(value) +
-                                                  "\": too large for " + std::string(to_string(to))};
+  const std::uint16_t converted = from_double(to, to_double(from, bits));
+  if (!is_finite(to, converted)) {
+    return Error{ErrorCode::invalid_argument, position("scale", row, group) + " is \"" + pattern + "\" of type " +
+                                                  std::string(to_string(from)) + ": too large for " +
+                                                  std::string(to_string(to))};
   }
   return converted;
+}
+
+Status check_scale_type(DType type) {
+  if (type == DType::f16 || type == DType::bf16) return {};
+  return not_held("scale_type", to_string(type), "f16 or bf16");
 }
 
 }  // namespace weights_detail

@@ -1,23 +1,12 @@
 #include "client/weights/reference.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "client/weights/tile_writer.hpp"
 
 namespace cubind {
 
 namespace {
-
-struct HalfFormat {
-  int mantissa_bits;
-  int exponent_bits;
-  int bias() const { return (1 << (exponent_bits - 1)) - 1; }
-};
-HalfFormat format_of(DType type) {
-  return type == DType::f16 ? HalfFormat{10, 5} : HalfFormat{7, 8};
-}
 
 // q of (row, column) of the padded grid, read back through the fragment's definition: register j holds rows g and g + 8
 // alternating, registers 2 and 3 the upper 8 columns of the step.
@@ -70,38 +59,6 @@ std::vector<double> multiply(std::span<const double> x, std::span<const double> 
     }
   }
   return out;
-}
-
-double to_double(DType type, std::uint16_t bits) {
-  const HalfFormat format = format_of(type);
-  const int mantissa = bits & ((1 << format.mantissa_bits) - 1);
-  const int exponent = bits >> format.mantissa_bits & ((1 << format.exponent_bits) - 1);
-  const double sign = bits >> 15 != 0 ? -1.0 : 1.0;
-  if (exponent == (1 << format.exponent_bits) - 1) {
-    return mantissa != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
-  }
-  const int lowest = 1 - format.bias() - format.mantissa_bits;  // exponent of the subnormals' last bit
-  if (exponent == 0) return sign * std::ldexp(mantissa, lowest);
-  return sign * std::ldexp(mantissa + (1 << format.mantissa_bits), lowest + exponent - 1);
-}
-
-std::uint16_t from_double(DType type, double value) {
-  const HalfFormat format = format_of(type);
-  const unsigned sign = std::signbit(value) ? 0x8000u : 0u;
-  const unsigned infinity = ((1u << format.exponent_bits) - 1) << format.mantissa_bits;
-  const double magnitude = std::fabs(value);
-  if (std::isnan(value)) return static_cast<std::uint16_t>(sign | infinity | 1u << (format.mantissa_bits - 1));
-  if (std::isinf(value)) return static_cast<std::uint16_t>(sign | infinity);
-  if (magnitude == 0) return static_cast<std::uint16_t>(sign);
-
-  // In units of the last bit of the value's binade the magnitude is below 2^(mantissa_bits + 1); rounding that integer
-  // to nearest even and adding it to the exponent field carries into the exponent by itself.
-  const int lowest = 1 - format.bias() - format.mantissa_bits;
-  const int unit = std::max(std::ilogb(magnitude) - format.mantissa_bits, lowest);
-  const double rounded = std::nearbyint(std::ldexp(magnitude, -unit));
-  const auto steps = static_cast<std::uint64_t>(unit - lowest);  // exponent field minus one, for normal numbers
-  const std::uint64_t bits = (steps << format.mantissa_bits) + static_cast<std::uint64_t>(rounded);
-  return static_cast<std::uint16_t>(sign | std::min<std::uint64_t>(bits, infinity));
 }
 
 }  // namespace cubind

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "client/weights/half.hpp"
 #include "client/weights/pack.hpp"
 
 namespace cubind {
@@ -18,10 +19,5 @@ Result<std::vector<double>> dequantize_padded(const PackedLayout& layout, const 
 // out[m, n] = sum over k of x[m, k] * w[n, k] (+ bias[n]); x [m, k], w [n, k] row-major, bias empty or [n].
 std::vector<double> multiply(std::span<const double> x, std::span<const double> w, std::span<const double> bias,
                              std::size_t m, std::size_t n, std::size_t k);
-
-// The 16 bits of an f16 or bf16 number as a double, and a double rounded to nearest even to them (overflow gives
-// infinity, as the hardware's conversion does). Precondition: type is f16 or bf16.
-double to_double(DType type, std::uint16_t bits);
-std::uint16_t from_double(DType type, double value);
 
 }  // namespace cubind

@@ -2,13 +2,14 @@
 // only in how they read element (row, column). Internal to client/weights.
 #pragma once
 
-#include <cmath>
 #include <string>
 
 #include "client/weights/pack.hpp"
-#include "client/weights/reference.hpp"
 
 namespace cubind::weights_detail {
+
+// Of the scales that are given: f16 or bf16.
+Status check_scale_type(DType type);
 
 // "weights buffer of \"12\" bytes: the layout has 512" and the like.
 Status check_buffers(const PackedLayout& layout, const PackedView& out);
@@ -33,6 +34,7 @@ template <class Nibble, class Scale, class Zero>
 Status write_tiles(const PackedLayout& layout, const PackedView& out, DType scale_type, const Nibble& nibble,
                    const Scale& scale, const Zero& zero) {
   CUBIND_CHECK(check_buffers(layout, out));
+  CUBIND_CHECK(check_scale_type(scale_type));
 
   for (std::uint32_t n_row = 0; n_row < layout.n_tiles * kPackRows; ++n_row) {
     for (std::uint32_t group = 0; group < layout.k_groups; ++group) {

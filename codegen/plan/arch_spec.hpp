@@ -21,10 +21,12 @@ struct CostConstants {
   double smem_bytes_per_us;  // one SM reading its shared memory
   double mma_per_us;         // m16n8k16 instructions of one SM
   double unpack_per_us;      // weights of one SM, from packed to 16 bits
+  double not_hidden;         // of the terms that are not the largest: how badly they overlap, 0 to 1
 };
 
 struct ArchSpec {
   std::uint16_t number;          // 90 for sm_90
+  const char* device;            // whose costs these are
   std::uint32_t smem_per_block;  // most dynamic shared memory of a block (opt-in), bytes
   std::uint32_t smem_per_sm;     // bytes; a block takes 1 KB more than it asks for, except on sm_75
   std::uint32_t threads_per_sm;

@@ -9,7 +9,6 @@ namespace cubind {
 namespace {
 
 constexpr double kWarpsForFullRate = 4;  // one for each scheduler of the SM
-constexpr double kNotHidden = 0.25;      // of a term that is not the largest: overlap is not perfect
 
 }  // namespace
 
@@ -51,7 +50,7 @@ double estimate_us(const ConfigCost& cost, const ArchSpec& arch, std::uint32_t s
 
   const double largest = std::max({memory, feed, shared, compute, latency});
   const double others = memory + feed + shared + compute + latency - largest;
-  double time = rate.launch_us + largest + kNotHidden * others;
+  double time = rate.launch_us + largest + rate.not_hidden * others;
   if (splits > 1) time += rate.split_us + rows * columns * 4 * 2 * splits / (rate.l2_bytes_per_us * sm_count);
   return time;
 }

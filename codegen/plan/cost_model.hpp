@@ -1,7 +1,7 @@
 // How long a config should take: a model with named terms and one table of constants per target (arch_spec.hpp), so
 // that measurements can be fitted to it. Only the order of the answers matters.
 //
-//   time = launch + the largest of the terms below + kNotHidden of the others + partial
+//   time = launch + the largest of the terms below + not_hidden of the others + partial
 //
 //   memory   weights, scales, x and out, each once, at the device's bandwidth
 //   feed     what the blocks of the busiest SM read (weights once per row of tiles, x once per column), at the rate at

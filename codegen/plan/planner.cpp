@@ -92,7 +92,8 @@ class LayerPlanner {
 
   // Splits fill SMs that have no tile: none once every SM has two.
   std::uint32_t max_splits(std::uint64_t tiles, std::uint32_t k_tiles) const {
-    if (tiles > kWorkspaceMaxTiles || tiles >= 2ull * sm_count_) return 1;
+    static_assert(2 * kMaxSms <= kWorkspaceMaxTiles);  // so what is split has its counters
+    if (tiles >= 2ull * sm_count_) return 1;
     return std::clamp(k_tiles / kMinKTilesPerSplit, 1u, kMaxSplits);
   }
 

@@ -22,20 +22,22 @@ struct TileShape {
 
 // A stage is m * k * 2 bytes of activations and n * k / 2 of weights: decode tiles take many k (bytes in flight, every
 // warp its own slice of k), prefill tiles few. A warp of 64 rows x 64 tokens (128 accumulators) is the largest that
-// does not spill; warps along m unpack the same weights again, so those along n come first.
+// does not spill; warps along m unpack the same weights again, so those along n come first. Chosen from 27 shapes
+// measured on an H200: with these 12, no layer and m of the sweep is more than 7 % slower than with all 27, 0.15 % on
+// average.
 inline constexpr TileShape kAsyncTiles[] = {
-    {8, 32, 512, 4, 1, 1, 8},    // n / 64 tiles would not fill the device
+    {8, 32, 512, 4, 1, 1, 8},    // small layers, also well above its m
     {8, 64, 256, 5, 2, 1, 4},    //
     {8, 128, 256, 4, 2, 1, 4},   // large n: fewest reads of the activations
-    {16, 32, 256, 6, 1, 1, 4},   // small n
-    {16, 64, 256, 5, 2, 1, 4},   //
-    {16, 128, 128, 6, 4, 1, 2},  // large n
+    {16, 32, 256, 6, 1, 1, 4},   // small layers up to 100 tokens
+    {24, 64, 128, 5, 2, 1, 2},   // 17 to 24 tokens, and 9 to 16 of large n
+    {32, 32, 256, 5, 1, 1, 4},   // small n; needs the shared memory of sm_80, 90, 100
     {32, 64, 128, 5, 2, 1, 2},   //
+    {48, 64, 128, 4, 2, 1, 2},   //
     {64, 64, 128, 4, 2, 1, 2},   // small n
     {64, 128, 64, 5, 4, 1, 1},   // and prefill of small n
-    {128, 64, 64, 4, 2, 2, 1},   // prefill, small n
+    {96, 128, 64, 4, 4, 1, 1},   // fills the last round where 64 or 128 do not
     {128, 128, 64, 4, 2, 2, 1},  // prefill
-    {256, 128, 64, 4, 2, 4, 1},  // prefill of large m and n; needs the shared memory of sm_80, 90, 100
 };
 
 // sm_75: plain copies through two stages, 64 KB.

@@ -1,12 +1,12 @@
 // Weight-quantized GEMM through mma.sync: out[m, n] = sum over k of x[m, k] * s[n, k / group] * (q[n, k] - z) (+ bias).
 //
 //   global                          shared: ring of stages           registers
-//   x        [m, k]          ---->  [tile_m][tile_k]        ---->   B fragments --+
-//   weights  [np/16][kp/64]  ---->  [panels][units]         ---->   A fragments --+-> MMA -> accumulators
-//   scales, zeros            ---->  a copy for each unit    ---->   of a row pair      (warp_tile.cuh) |
-//                                                                                                      |
-//   out      [m, n]          <----  sums [warps_k][tile_m][tile_n] f32 (block_sums.cuh)  <-------------+
-//                        ^--------- sums of other blocks through the workspace: split-K (split_k.cuh)
+//   x        [m, k]          ---->  [tile_m][tile_k]        ---->   B fragments  \
+//   weights  [np/16][kp/64]  ---->  [panels][units]         ---->   A fragments  -> MMA -> accumulators (warp_tile.cuh)
+//   scales, zeros            ---->  a copy for each unit    ---->   of a row pair /             |
+//                                                                                               v
+//   out      [m, n]          <----  sums [warps_k][tile_m][tile_n] f32  <-----------------------+ (block_sums.cuh)
+//                     \<- split-K: sums of other blocks through the workspace                            (split_k.cuh)
 //
 // A block computes tile_n features x tile_m tokens over its split's k tiles. All threads copy and all warps multiply.
 //
@@ -55,7 +55,8 @@ CUBIND_DEVICE void multiply_k_tiles(WarpTile<kConfig>& warp_tile, const StageSou
     empty = full;
     full = full + kStageBytes == kRingBytes ? 0 : full + kStageBytes;
   }
-  ptx::bar_sync();  // nobody reads the ring any more, and no copy is in flight: step count - 1 has waited for the last
+  copy.drain();
+  ptx::bar_sync();  // no copy is in flight and nobody reads the ring any more
 }
 
 template <GemmConfig kConfig>

@@ -6,8 +6,7 @@
 //   wait()                         this thread's copies of the oldest stage are done: all but the latest stages - 2
 //   steps drain()                        all of them are
 //
-// A stage is visible to the block after wait() and a barrier. Waiting for the last stage that has copies leaves none in
-// flight.
+// A stage is visible to the block after wait() and a barrier.
 #pragma once
 
 #include "codegen/device/pipeline/stage_source.cuh"
@@ -32,6 +31,7 @@ class StageCopy<kConfig, true> {
   CUBIND_DEVICE void end(const StageSource<kConfig>&, unsigned, unsigned) {}
   CUBIND_DEVICE void commit() { ptx::cp_async_commit_group(); }
   CUBIND_DEVICE void wait() { ptx::cp_async_wait_group<kConfig.stages - 2>(); }
+  CUBIND_DEVICE void drain() { ptx::cp_async_wait_group<0>(); }
 };
 
 // sm_75: the chunks wait in registers while the MMAs of the stage before run.
@@ -54,6 +54,7 @@ class StageCopy<kConfig, false> {
   }
   CUBIND_DEVICE void commit() {}
   CUBIND_DEVICE void wait() {}
+  CUBIND_DEVICE void drain() {}
 
  private:
   unsigned held_[StageSource<kConfig>::kSteps][4];

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "test_artifacts.hpp"
+#include "tests/support/test_artifacts.hpp"
 
 namespace cubind {
 namespace {

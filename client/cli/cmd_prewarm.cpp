@@ -1,0 +1,200 @@
+// prewarm: a model's config in, every kernel that its layers can use compiled and stored.
+#include <algorithm>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "client/cli/commands.hpp"
+#include "client/cli/output.hpp"
+#include "client/cli/progress.hpp"
+#include "client/model/model_layers.hpp"
+#include "codegen/plan/planner.hpp"
+#include "protocol/kernel_abi.hpp"
+
+namespace cubind::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+// One kernel that the planner can choose for the model on one architecture.
+struct PlannedKernel {
+  Arch arch;           // the target that is compiled
+  std::string format;  // short name of what its code depends on
+  std::string config;
+  auto operator<=>(const PlannedKernel&) const = default;
+};
+
+// Distinct kernels in catalogue order; also the check that every layer is served on every architecture, before the
+// daemon is asked for anything.
+Result<std::vector<PlannedKernel>> plan_kernels(const std::vector<ModelLayer>& layers, const std::vector<Arch>& archs,
+                                                std::uint32_t max_m) {
+  std::vector<PlannedKernel> kernels;
+  std::set<PlannedKernel> seen;
+  for (const Arch arch : archs) {
+    CUBIND_TRY(const Arch code, code_arch(arch));
+    for (const auto& layer : layers) {
+      const auto configs = reachable(layer.descriptor, arch, max_m);
+      if (!configs.ok()) {
+        return Error{configs.error().code,
+                     "layer " + layer.name + " on " + to_string(arch) + ": " + configs.error().message};
+      }
+      for (const auto& config : *configs) {
+        PlannedKernel kernel{code, short_name(canonical(layer.descriptor)), config_name(config)};
+        if (seen.insert(kernel).second) kernels.push_back(std::move(kernel));
+      }
+    }
+  }
+  return kernels;
+}
+
+ordered_json layers_json(const std::vector<ModelLayer>& layers) {
+  ordered_json out = ordered_json::array();
+  for (const auto& layer : layers) {
+    out.push_back({{"name", layer.name}, {"count", layer.count}, {"n", layer.n}, {"k", layer.k}});
+  }
+  return out;
+}
+
+Status print_dry_run(const CommonOptions& common, const std::vector<ModelLayer>& layers,
+                     const std::vector<PlannedKernel>& kernels) {
+  if (common.json) {
+    ordered_json listed = ordered_json::array();
+    for (const auto& kernel : kernels) {
+      listed.push_back({{"name", kernel.format + "-" + kernel.config},
+                        {"arch", to_string(kernel.arch)},
+                        {"format", kernel.format},
+                        {"config", kernel.config}});
+    }
+    return print_json({{"layers", layers_json(layers)}, {"kernels", std::move(listed)}});
+  }
+  std::vector<std::vector<std::string>> rows{{"layer", "count", "n", "k", "format"}};
+  for (const auto& layer : layers) {
+    rows.push_back({layer.name, std::to_string(layer.count), std::to_string(layer.n), std::to_string(layer.k),
+                    short_name(layer.descriptor)});
+  }
+  std::string text = table(rows) + "\n";
+  rows = {{"arch", "kernel"}};
+  for (const auto& kernel : kernels) rows.push_back({to_string(kernel.arch), kernel.format + "-" + kernel.config});
+  return print_text(text + table(rows));
+}
+
+KernelsRequest request_for(const PrewarmOptions& options, const std::vector<ModelLayer>& layers, Arch arch) {
+  KernelsRequest request;
+  request.arch = arch;
+  request.sm_count = kDefaultSmCount;
+  request.mode = options.wait ? RequestMode::wait : RequestMode::prefetch;
+  request.priority = options.priority;
+  request.toolchain = options.toolchain;
+  request.launch_abi = {kLaunchAbi, kLaunchAbi};
+  request.weight_layout = {kWeightLayout, kWeightLayout};
+  request.with_code = false;
+  request.whole_catalogue = true;
+  for (const auto& layer : layers) request.layers.push_back({layer.descriptor, layer.n, layer.k, options.max_m});
+  return request;
+}
+
+// What became of the kernels of one architecture.
+struct ArchResult {
+  Arch arch;
+  SummaryReply summary;
+  std::vector<KernelReply> kernels;
+};
+
+ordered_json result_json(const ArchResult& result) {
+  ordered_json kernels = ordered_json::array();
+  for (const auto& kernel : result.kernels) {
+    ordered_json entry{{"key", kernel.key.hex()}, {"code", to_string(kernel.code)}};
+    if (kernel.code == ErrorCode::ok) {
+      entry["name"] = kernel.info.name;
+      entry["outcome"] = to_string(kernel.outcome);
+      entry["compile_ms"] = kernel.info.compile_ms;
+    } else if (!kernel.message.empty()) {
+      entry["message"] = kernel.message;
+    }
+    kernels.push_back(std::move(entry));
+  }
+  const auto& s = result.summary;
+  return {{"arch", to_string(result.arch)},
+          {"total", s.total},
+          {"hits_memory", s.hits_memory},
+          {"hits_disk", s.hits_disk},
+          {"built", s.built},
+          {"joined", s.joined},
+          {"pending", s.pending},
+          {"failed", s.failed},
+          {"compile_ms", s.compile_ms},
+          {"elapsed_ms", s.elapsed_ms},
+          {"kernels", std::move(kernels)}};
+}
+
+std::string result_line(const ArchResult& result) {
+  const auto& s = result.summary;
+  std::string line = to_string(result.arch) + ": " + std::to_string(s.total) +
+                     " kernels: " + std::to_string(s.hits_memory + s.hits_disk) + " stored, " +
+                     std::to_string(s.built) + " compiled, " + std::to_string(s.joined) + " compiled for others";
+  if (s.pending != 0) line += ", " + std::to_string(s.pending) + " pending";
+  if (s.failed != 0) line += ", " + std::to_string(s.failed) + " failed";
+  line += "; " + seconds_text(s.compile_ms) + " of compiling in " + seconds_text(s.elapsed_ms) + "\n";
+  for (const auto& kernel : result.kernels) {
+    if (kernel.code == ErrorCode::ok || kernel.code == ErrorCode::pending) continue;
+    line += "  " + kernel.key.short_hex() + " " + std::string(to_string(kernel.code)) + ": " +
+            printable(kernel.message) + "\n";
+  }
+  return line;
+}
+
+// The error of the whole: of the first kernel that failed, else pending if one is not there yet.
+Status verdict(const std::vector<ArchResult>& results, bool wait) {
+  std::uint32_t pending = 0;
+  for (const auto& result : results) {
+    pending += result.summary.pending;
+    for (const auto& kernel : result.kernels) {
+      if (kernel.code == ErrorCode::ok || kernel.code == ErrorCode::pending) continue;
+      return Error{kernel.code, std::to_string(result.summary.failed) + " kernels failed on " + to_string(result.arch) +
+                                    ", the first: " + kernel.message};
+    }
+  }
+  if (pending == 0 || !wait) return {};
+  return Error{ErrorCode::pending, std::to_string(pending) + " kernels are not ready: the daemon goes on with them"};
+}
+
+}  // namespace
+
+Status run(const CommonOptions& common, const PrewarmOptions& options) {
+  CUBIND_TRY(const HfConfig config, read_hf_config(options.config));
+  auto layers = quantized_layers(config, {options.tp, options.dtype});
+  if (!layers.ok()) return Error{layers.error().code, "\"" + options.config + "\": " + layers.error().message};
+  CUBIND_TRY(const auto kernels, plan_kernels(*layers, options.archs, options.max_m));
+  if (options.dry_run) return print_dry_run(common, *layers, kernels);
+
+  CUBIND_TRY(const auto client, open_client(common));
+  Progress progress = Progress::to_stderr(common.json);
+  std::vector<ArchResult> results;
+  for (const Arch arch : options.archs) {
+    ArchResult result{arch, {}, {}};
+    KernelsCallbacks callbacks;
+    callbacks.kernel = [&](const KernelReply& reply, Bytes) { result.kernels.push_back(reply); };
+    callbacks.progress = [&](const ProgressReply& reply) {
+      progress.show(to_string(arch), reply);
+      return true;
+    };
+    CUBIND_TRY(result.summary, client->kernels(request_for(options, *layers, arch), callbacks,
+                                               deadline_of(common, std::chrono::hours(24))));
+    results.push_back(std::move(result));
+  }
+  progress.finish();
+
+  if (common.json) {
+    ordered_json archs = ordered_json::array();
+    for (const auto& result : results) archs.push_back(result_json(result));
+    CUBIND_CHECK(print_json({{"layers", layers_json(*layers)}, {"archs", std::move(archs)}}));
+  } else {
+    std::string text;
+    for (const auto& result : results) text += result_line(result);
+    CUBIND_CHECK(print_text(text));
+  }
+  return verdict(results, options.wait);
+}
+
+}  // namespace cubind::cli
