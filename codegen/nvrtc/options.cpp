@@ -7,10 +7,11 @@ constexpr std::uint32_t kCacheAndSeedSince = 12090;  // both options are refused
 }
 
 std::vector<std::string> compile_options(const Toolchain& toolchain, Arch arch) {
-  std::vector<std::string> options{
-      "--gpu-architecture=" + to_string(arch), "--std=c++20",
-      "--modify-stack-limit=false",  // otherwise NVRTC lifts RLIMIT_STACK for the whole process
-  };
+  std::vector<std::string> options;
+  options.push_back("--gpu-architecture=" + to_string(arch));
+  options.emplace_back("--std=c++20");
+  options.emplace_back("--device-as-default-execution-space");  // the headers are host code too (planner, emulator)
+  options.emplace_back("--modify-stack-limit=false");  // otherwise NVRTC lifts RLIMIT_STACK for the whole process
   // Otherwise NVRTC opens libcuda and calls cuInit to reach the driver's own cache: a compile would depend on what the
   // node compiled before. Older versions have neither that cache nor the option.
   if (toolchain.cuda_version() >= kCacheAndSeedSince) options.emplace_back("--no-cache");

@@ -110,9 +110,11 @@ TEST_F(CacheKey, ATargetThatTheToolchainLacksIsNotSupported) {
 
 TEST(CompileOptions, AreOrderedAndKnownToTheVersion) {
   EXPECT_THAT(compile_options(nvrtc(13, 0), Arch{90, 'a'}),
-              ElementsAre("--gpu-architecture=sm_90a", "--std=c++20", "--modify-stack-limit=false", "--no-cache"));
+              ElementsAre("--gpu-architecture=sm_90a", "--std=c++20", "--device-as-default-execution-space",
+                          "--modify-stack-limit=false", "--no-cache"));
   EXPECT_THAT(compile_options(nvrtc(12, 8), Arch{80, '\0'}),
-              ElementsAre("--gpu-architecture=sm_80", "--std=c++20", "--modify-stack-limit=false"));
+              ElementsAre("--gpu-architecture=sm_80", "--std=c++20", "--device-as-default-execution-space",
+                          "--modify-stack-limit=false"));
   EXPECT_EQ(seed_option(nvrtc(12, 8), Digest{}), std::nullopt);
   EXPECT_EQ(seed_option(nvrtc(12, 9), Digest{}), "--frandom-seed=0000000000000000");
 }
