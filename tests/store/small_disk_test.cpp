@@ -72,6 +72,57 @@ TEST_F(StoreOnSmallDiskTest, WritesUntilFullServesAndComesBackWhenThereIsRoom) {
   EXPECT_TRUE(has(5000));
 }
 
+TEST_F(StoreOnSmallDiskTest, AFlushThatFindsNoRoomIsTriedAgain) {
+  open();
+  for (std::uint64_t i = 0; i < 30; ++i) ASSERT_TRUE(put(i, 200'000).ok());
+  fill(24);
+  clock_.advance(limits::kUsageFlush + std::chrono::seconds(1));
+  static_cast<void>(store_->tick());  // flushes after a burst of puts
+  static_cast<void>(store_->tick());
+  EXPECT_TRUE(store_->stats().degraded);
+  for (std::uint64_t i = 0; i < 30; ++i) EXPECT_TRUE(has(i, 200'000)) << i;
+  fs::remove(ballast());
+  clock_.advance(options_.longest_retry);
+  const auto status = store_->tick();
+  EXPECT_TRUE(status.ok()) << to_string(status.error());
+  EXPECT_TRUE(put(100).ok());
+  open();
+  for (std::uint64_t i = 0; i < 30; ++i) EXPECT_TRUE(has(i, 200'000)) << i;
+}
+
+TEST_F(StoreOnSmallDiskTest, ClosingOnAFullDiskLosesNothing) {
+  open();
+  for (std::uint64_t i = 0; i < 30; ++i) ASSERT_TRUE(put(i, 200'000).ok());
+  fill(24);
+  open();
+  EXPECT_TRUE(has(0, 200'000));
+  fs::remove(ballast());
+  open();
+  EXPECT_FALSE(store_->stats().degraded) << store_->stats().reason;
+  for (std::uint64_t i = 0; i < 30; ++i) EXPECT_TRUE(has(i, 200'000)) << i;
+}
+
+TEST_F(StoreOnSmallDiskTest, ACompactionThatFindsNoRoomIsTriedAgain) {
+  open();
+  for (std::uint64_t i = 0; i < 40; ++i) ASSERT_TRUE(put(i, 200'000).ok());
+  open();  // all in blob files now
+  for (std::uint64_t i = 0; i < 40; i += 2) ASSERT_TRUE(store_->erase(test_key(i)).ok());
+  fill(24);
+  for (int i = 0; i < 3; ++i) {
+    clock_.advance(options_.longest_retry);
+    static_cast<void>(store_->tick());
+  }
+  for (std::uint64_t i = 1; i < 40; i += 2) EXPECT_TRUE(has(i, 200'000)) << i;
+  fs::remove(ballast());
+  for (int i = 0; i < 3; ++i) {
+    clock_.advance(options_.longest_retry);
+    EXPECT_TRUE(store_->tick().ok() || i == 0);
+  }
+  EXPECT_FALSE(store_->stats().degraded) << store_->stats().reason;
+  for (std::uint64_t i = 0; i < 40; ++i) EXPECT_EQ(has(i, 200'000), i % 2 == 1) << i;
+  EXPECT_LE(disk_bytes(), 3'500'000u) << "what was erased gave its space back";
+}
+
 TEST_F(StoreOnSmallDiskTest, AReadOnlyDiskStillGivesItsHits) {
   open();
   ASSERT_TRUE(put(1).ok());
