@@ -47,6 +47,7 @@ class ZygoteCompilePoolTest : public ::testing::Test {
     config_.timeout = seconds(100);
   }
   void TearDown() override {
+    ::unsetenv("CUBIND_FAULT");
     pool_.reset();
     io_.poll();
     fs::remove_all(folder_);
@@ -252,6 +253,30 @@ TEST_F(ZygoteCompilePoolTest, AMissingWorkerProgramIsUnavailable) {
   EXPECT_EQ(outcome("a"),
             "unavailable: compile worker \"/nonexistent/cubind-worker\" cannot be started: No such file or directory");
 }
+
+#ifdef CUBIND_FAULT_POINTS
+TEST_F(ZygoteCompilePoolTest, AHeldStartBlocksNothingAndIsWaitedFor) {
+  ::setenv("CUBIND_FAULT", "worker.start=sleep:1000", 1);
+  const auto began = std::chrono::steady_clock::now();
+  start();
+  const auto job = submit("a", unit(kQuick));
+  io_.poll();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, milliseconds(800));
+  EXPECT_FALSE(pool_->is_running(job));
+  EXPECT_EQ(outcome("a"), "ok");
+  EXPECT_GE(std::chrono::steady_clock::now() - began, seconds(1));
+}
+
+TEST_F(ZygoteCompilePoolTest, AChildThatIsKilledIsNotTheSourcesFault) {
+  for (const char* fault : {"worker.before_compile=kill", "worker.after_compile=kill"}) {
+    ::setenv("CUBIND_FAULT", fault, 1);
+    start();
+    submit(fault, unit(kQuick));
+    EXPECT_EQ(outcome(fault), "resource_exhausted: compile was ended by signal 9, as when memory runs out");
+    EXPECT_EQ(pool_->stats().started, 1u);  // the child's end is known: nothing is run again
+  }
+}
+#endif
 
 TEST_F(ZygoteCompilePoolTest, DrainingAnswersTheQueueAndFinishesWhatRuns) {
   config_.workers = 1;
