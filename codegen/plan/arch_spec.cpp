@@ -7,8 +7,51 @@ namespace {
 
 constexpr std::uint32_t KiB = 1024;
 
-// Limits: CUDA programming guide, compute capabilities. Costs: guessed from the published bandwidth and clock of the
-// device, with most of the tensor cores' peak for mma.sync; nothing is measured yet.
+// fit_planner's for bench/results/h200-sweep-2026-11-30.csv, except for the rates of DRAM, L2, shared memory and MMAs,
+// which are the data sheet's. Fitted without one layer, the constants are as good for that layer (--hold-out).
+constexpr CostConstants kH200 = {.launch_us = 0.81,
+                                 .block_us = 0.26,
+                                 .step_us = 0.102,
+                                 .warp_mma_us = 0.0054,
+                                 .latency_us = 0.57,
+                                 .split_us = 1.0,
+                                 .reduce_us = 0.14,
+                                 .partial_bytes_per_us = 13000,
+                                 .dram_bytes_per_us = 36400,
+                                 .l2_bytes_per_us = 112000,
+                                 .smem_bytes_per_us = 225000,
+                                 .mma_per_us = 1830,
+                                 .unpack_per_us = 51700};
+
+// What a data sheet says of a device.
+struct DataSheet {
+  double sm_count;
+  double clock_ghz;  // boost
+  double dram_gb_per_s;
+  double mma_clocks;  // of one m16n8k16 with f32 sums through mma.sync, on one of the SM's four schedulers
+  double smem_bytes_per_clock = 128;
+};
+constexpr DataSheet kH200Sheet = {.sm_count = 132, .clock_ghz = 1.755, .dram_gb_per_s = 4800, .mma_clocks = 4};
+
+// The other devices are not measured: the H200's constants by the ratios of bandwidth, clock and MMA rate. Waits for
+// memory are as long everywhere.
+constexpr CostConstants scaled(const DataSheet& sheet) {
+  const double clock = sheet.clock_ghz / kH200Sheet.clock_ghz;
+  auto cost = kH200;
+  cost.block_us /= clock;
+  cost.step_us /= clock;
+  // On the H200, mma.sync takes half as long again as the tensor core needs; elsewhere it does not.
+  cost.warp_mma_us *= sheet.mma_clocks / (1.5 * kH200Sheet.mma_clocks) / clock;
+  cost.partial_bytes_per_us *= clock;
+  cost.dram_bytes_per_us = 1000 * sheet.dram_gb_per_s / sheet.sm_count;
+  cost.l2_bytes_per_us *= clock;
+  cost.smem_bytes_per_us = 1000 * sheet.smem_bytes_per_clock * sheet.clock_ghz;
+  cost.mma_per_us = 4 * 1000 * sheet.clock_ghz / sheet.mma_clocks;
+  cost.unpack_per_us *= clock;
+  return cost;
+}
+
+// Limits: CUDA programming guide, compute capabilities.
 constexpr ArchSpec kSpecs[] = {
     {.number = 75,
      .device = "T4",
@@ -20,17 +63,8 @@ constexpr ArchSpec kSpecs[] = {
      .bf16 = false,
      .async_copy = false,
      .mma = MmaKind::mma_m16n8k8,
-     .cost = {.launch_us = 2.5,
-              .block_us = 1.5,
-              .step_us = 0.20,
-              .latency_us = 0.9,
-              .split_us = 2.0,
-              .dram_bytes_per_us = 7000,
-              .l2_bytes_per_us = 18000,
-              .smem_bytes_per_us = 190000,
-              .mma_per_us = 320,
-              .unpack_per_us = 40000,
-              .not_hidden = 0.25}},
+     .cost = scaled(
+         {.sm_count = 40, .clock_ghz = 1.59, .dram_gb_per_s = 320, .mma_clocks = 16, .smem_bytes_per_clock = 64})},
     {.number = 80,
      .device = "A100 80 GB",
      .smem_per_block = 163 * KiB,
@@ -41,17 +75,7 @@ constexpr ArchSpec kSpecs[] = {
      .bf16 = true,
      .async_copy = true,
      .mma = MmaKind::mma_m16n8k16,
-     .cost = {.launch_us = 2.5,
-              .block_us = 1.2,
-              .step_us = 0.15,
-              .latency_us = 0.9,
-              .split_us = 2.0,
-              .dram_bytes_per_us = 16000,
-              .l2_bytes_per_us = 45000,
-              .smem_bytes_per_us = 180000,
-              .mma_per_us = 600,
-              .unpack_per_us = 60000,
-              .not_hidden = 0.25}},
+     .cost = scaled({.sm_count = 108, .clock_ghz = 1.41, .dram_gb_per_s = 2039, .mma_clocks = 8})},
     {.number = 86,
      .device = "A40",
      .smem_per_block = 99 * KiB,
@@ -62,17 +86,7 @@ constexpr ArchSpec kSpecs[] = {
      .bf16 = true,
      .async_copy = true,
      .mma = MmaKind::mma_m16n8k16,
-     .cost = {.launch_us = 2.5,
-              .block_us = 1.2,
-              .step_us = 0.15,
-              .latency_us = 0.9,
-              .split_us = 2.0,
-              .dram_bytes_per_us = 8000,
-              .l2_bytes_per_us = 25000,
-              .smem_bytes_per_us = 220000,
-              .mma_per_us = 350,
-              .unpack_per_us = 70000,
-              .not_hidden = 0.25}},
+     .cost = scaled({.sm_count = 84, .clock_ghz = 1.74, .dram_gb_per_s = 696, .mma_clocks = 16})},
     {.number = 89,
      .device = "RTX 4090",
      .smem_per_block = 99 * KiB,
@@ -83,17 +97,7 @@ constexpr ArchSpec kSpecs[] = {
      .bf16 = true,
      .async_copy = true,
      .mma = MmaKind::mma_m16n8k16,
-     .cost = {.launch_us = 2.5,
-              .block_us = 1.0,
-              .step_us = 0.12,
-              .latency_us = 0.8,
-              .split_us = 1.8,
-              .dram_bytes_per_us = 7000,
-              .l2_bytes_per_us = 30000,
-              .smem_bytes_per_us = 310000,
-              .mma_per_us = 400,
-              .unpack_per_us = 90000,
-              .not_hidden = 0.25}},
+     .cost = scaled({.sm_count = 128, .clock_ghz = 2.52, .dram_gb_per_s = 1008, .mma_clocks = 32})},
     {.number = 90,
      .device = "H200",
      .smem_per_block = 227 * KiB,
@@ -104,17 +108,7 @@ constexpr ArchSpec kSpecs[] = {
      .bf16 = true,
      .async_copy = true,
      .mma = MmaKind::mma_m16n8k16,
-     .cost = {.launch_us = 2.0,
-              .block_us = 1.2,
-              .step_us = 0.12,
-              .latency_us = 0.9,
-              .split_us = 1.8,
-              .dram_bytes_per_us = 33000,
-              .l2_bytes_per_us = 70000,
-              .smem_bytes_per_us = 220000,
-              .mma_per_us = 1000,
-              .unpack_per_us = 120000,
-              .not_hidden = 0.25}},
+     .cost = kH200},
     {.number = 100,
      .device = "B200",
      .smem_per_block = 227 * KiB,
@@ -125,17 +119,7 @@ constexpr ArchSpec kSpecs[] = {
      .bf16 = true,
      .async_copy = true,
      .mma = MmaKind::mma_m16n8k16,
-     .cost = {.launch_us = 2.0,
-              .block_us = 1.2,
-              .step_us = 0.12,
-              .latency_us = 0.9,
-              .split_us = 1.8,
-              .dram_bytes_per_us = 48000,
-              .l2_bytes_per_us = 80000,
-              .smem_bytes_per_us = 230000,
-              .mma_per_us = 1000,
-              .unpack_per_us = 120000,
-              .not_hidden = 0.25}},
+     .cost = scaled({.sm_count = 148, .clock_ghz = 1.85, .dram_gb_per_s = 8000, .mma_clocks = 6})},
     {.number = 120,
      .device = "RTX 5090",
      .smem_per_block = 99 * KiB,
@@ -146,17 +130,7 @@ constexpr ArchSpec kSpecs[] = {
      .bf16 = true,
      .async_copy = true,
      .mma = MmaKind::mma_m16n8k16,
-     .cost = {.launch_us = 2.0,
-              .block_us = 1.0,
-              .step_us = 0.12,
-              .latency_us = 0.8,
-              .split_us = 1.6,
-              .dram_bytes_per_us = 9500,
-              .l2_bytes_per_us = 35000,
-              .smem_bytes_per_us = 300000,
-              .mma_per_us = 350,
-              .unpack_per_us = 110000,
-              .not_hidden = 0.25}},
+     .cost = scaled({.sm_count = 170, .clock_ghz = 2.41, .dram_gb_per_s = 1792, .mma_clocks = 32})},
 };
 
 }  // namespace

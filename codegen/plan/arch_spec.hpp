@@ -11,17 +11,19 @@ namespace cubind {
 
 // The planner's unit is the microsecond. A rate is per SM, so that it also holds for a slice of a device.
 struct CostConstants {
-  double launch_us;          // a launch that does nothing
-  double block_us;           // a block's start, pipeline fill and epilogue
-  double step_us;            // one step of the k loop when nothing else limits it: barrier, addresses, MMA latency
-  double latency_us;         // from a copy's issue to its arrival, memory loaded
-  double split_us;           // counter, fence and the last block's wait, once per launch with splits
-  double dram_bytes_per_us;  // the memory's bandwidth / SMs
-  double l2_bytes_per_us;    // one SM reading the L2
-  double smem_bytes_per_us;  // one SM reading its shared memory
-  double mma_per_us;         // m16n8k16 instructions of one SM
-  double unpack_per_us;      // weights of one SM, from packed to 16 bits
-  double not_hidden;         // of the terms that are not the largest: how badly they overlap, 0 to 1
+  double launch_us;             // a launch that does nothing
+  double block_us;              // a block's start, pipeline fill and epilogue
+  double step_us;               // one step of the k loop besides its MMAs: barrier, addresses, copies
+  double warp_mma_us;           // one MMA of a warp that nothing overlaps
+  double latency_us;            // from a copy's issue to its arrival, memory loaded
+  double split_us;              // counter and fence, once per launch with splits
+  double reduce_us;             // what each split adds to the wait of the last one
+  double partial_bytes_per_us;  // partial sums leaving one SM
+  double dram_bytes_per_us;     // the memory's bandwidth / SMs
+  double l2_bytes_per_us;       // one SM reading the L2
+  double smem_bytes_per_us;     // one SM reading its shared memory
+  double mma_per_us;            // m16n8k16 instructions of one SM
+  double unpack_per_us;         // weights of one SM, from packed to 16 bits
 };
 
 struct ArchSpec {

@@ -1,19 +1,18 @@
 // How long a config should take: a model with named terms and one table of constants per target (arch_spec.hpp), so
 // that measurements can be fitted to it. Only the order of the answers matters.
 //
-//   time = launch + the largest of the terms below + not_hidden of the others + partial
+//   time = launch + the larger of memory and work + some of the smaller + partial
 //
 //   memory   weights, scales, x and out, each once, at the device's bandwidth
-//   feed     what the blocks of the busiest SM read (weights once per row of tiles, x once per column), at the rate at
-//   which
-//            one SM reads the L2
-//   shared   what its warps read from shared memory: x once for each of warps_n
-//   compute  its MMAs or its unpacking of weights, whichever is more; a block unpacks its weights once for each of its
-//            warps_m; fewer warps than kWarpsForFullRate do not reach the rate
-//   latency  its rounds of resident blocks, each a start and its k steps; a step takes no less than the memory's
-//   latency
-//            shared by the stages in flight
-//   partial  splits > 1: partial sums written and read again, and the wait for the last split
+//   work     of the busiest SM: blocks x (k steps x busy + epilogue) + rounds of resident blocks x (start + k steps x
+//            alone). Blocks that are resident together share the SM's pipes, and wait at the same time
+//     busy     the slowest of a step's MMAs, unpacking (a block unpacks its weights once for each of its warps_m),
+//     reads
+//              of x from shared memory (once for each of warps_n) and reads from the L2
+//     alone    a step's fixed part and its MMAs one after the other in a warp; but no less than the memory's latency
+//              shared by the stages in flight
+//     epilogue the sum over warps_k in shared memory, and the store of the output
+//   partial  splits > 1: partial sums written, and the last split's wait, the longer the more there are
 //
 // m enters as whole tiles, the way the kernel computes.
 #pragma once

@@ -14,9 +14,13 @@ namespace cubind {
 namespace {
 
 constexpr std::uint32_t kMaxSms = 1024;          // more than any device has
-constexpr std::uint32_t kMaxSplits = 16;         // beyond it partial sums cost more than idle SMs
 constexpr std::uint32_t kMinKTilesPerSplit = 2;  // a split of one step is all pipeline fill
 constexpr std::uint32_t kMaxGridY = 65535;
+// Those that were measured. More cost more in partial sums than idle SMs do; the steps between change little.
+constexpr std::uint32_t kSplits[] = {1, 2, 3, 4, 6, 8, 12};
+// How much faster, by the model, another plan must be for a table to leave the one it has: the model resolves no less,
+// and tables would alternate between neighbours.
+constexpr double kWorthASwitch = 1.05;
 
 std::string config_names(const std::vector<GemmConfig>& configs) {
   std::string list;
@@ -24,11 +28,16 @@ std::string config_names(const std::vector<GemmConfig>& configs) {
   return list;
 }
 
-// The m that is planned for: m rounded up to 8, the smallest tile, and for larger m to 1/64 of its power of two. So
-// plan() is constant in between, and a launch table needs a few hundred evaluations whatever max_m is.
+// The m that is planned for: m rounded up to 8, the smallest tile, and for larger m to 1/16 of its power of two, about
+// the tile that is used there. So a launch table needs some hundred evaluations whatever max_m is, and is short.
 std::uint32_t planned_m(std::uint32_t m) {
-  const std::uint32_t step = std::max(8u, std::bit_ceil(m) / 64);
+  const std::uint32_t step = std::max(8u, std::bit_ceil(m) / 16);
   return ceil_div(m, step) * step;
+}
+
+// Small tiles are fast above their own m, too, where a layer is small; but they are not measured beyond this.
+std::uint32_t last_m(const GemmConfig& config) {
+  return config.tile_m < 64 ? 8 * config.tile_m : limits::kMaxM;
 }
 
 // Everything about one layer on one device that does not depend on m.
@@ -50,41 +59,57 @@ class LayerPlanner {
     const auto catalogue = make_catalogue(descriptor, spec);
     for (const auto& config : catalogue) {
       const auto k_tiles = ceil_div(k, config.tile_k);
-      planner.candidates_.push_back({config_cost(config, spec), first_m(catalogue, config), k_tiles});
+      planner.candidates_.push_back({config_cost(config, spec), first_m(catalogue, config), last_m(config), k_tiles});
     }
     return planner;
   }
 
-  // The fastest config and number of splits by the model; of equals the first in the catalogue with the fewest splits.
-  Plan choose(std::uint32_t m) const {
+  // The plan of the next planned m: `previous`, if it is possible there and nearly the fastest by the model; else the
+  // fastest, of equals the first in the catalogue with the fewest splits. No previous: splits == 0.
+  Plan choose(std::uint32_t m, const Plan& previous) const {
     GemmShape shape = shape_;
-    shape.m = planned_m(m);
+    shape.m = m;
     Plan best;
-    double best_us = std::numeric_limits<double>::infinity();
+    double best_us = std::numeric_limits<double>::infinity(), previous_us = best_us;
     for (const auto& candidate : candidates_) {
       const auto& config = candidate.cost.config;
-      const auto tiles_m = ceil_div(shape.m, config.tile_m);
-      if (shape.m < candidate.first_m || tiles_m > kMaxGridY) continue;
+      const auto tiles_m = ceil_div(m, config.tile_m);
+      if (m < candidate.first_m || m > candidate.last_m || tiles_m > kMaxGridY) continue;
       const auto tiles = static_cast<std::uint64_t>(tiles_m) * ceil_div(shape.n, config.tile_n);
-      std::uint32_t last_per_split = 0;
-      for (std::uint32_t splits = 1; splits <= max_splits(tiles, candidate.k_tiles); ++splits) {
+      for (const auto splits : kSplits) {
+        if (splits > max_splits(tiles, candidate.k_tiles)) break;
         const auto per_split = ceil_div(candidate.k_tiles, splits);
-        if (per_split == last_per_split) continue;  // some split would have nothing to do
-        last_per_split = per_split;
+        if ((splits - 1) * per_split >= candidate.k_tiles) continue;  // the last would have nothing to do
+        const Plan plan{config, splits, per_split};
         const double us = estimate_us(candidate.cost, spec_, sm_count_, shape, splits, per_split);
+        if (plan == previous) previous_us = us;
         if (us < best_us) {
           best_us = us;
-          best = {config, splits, per_split};
+          best = plan;
         }
       }
     }
-    return best;
+    return previous_us <= kWorthASwitch * best_us ? previous : best;
+  }
+
+  // visit(m_first, m_last, plan) over [1, max_m], m by planned m. What is kept depends on what came before, so this is
+  // the one way to a plan.
+  template <class Visit>
+  void walk(std::uint32_t max_m, Visit visit) const {
+    Plan plan;
+    plan.splits = 0;
+    for (std::uint32_t m = 1; m <= max_m;) {
+      const auto last = planned_m(m);
+      plan = choose(last, plan);
+      visit(m, std::min(last, max_m), plan);
+      m = last + 1;
+    }
   }
 
  private:
   struct Candidate {
     ConfigCost cost;
-    std::uint32_t first_m;
+    std::uint32_t first_m, last_m;
     std::uint32_t k_tiles;
   };
 
@@ -94,7 +119,7 @@ class LayerPlanner {
   std::uint32_t max_splits(std::uint64_t tiles, std::uint32_t k_tiles) const {
     static_assert(2 * kMaxSms <= kWorkspaceMaxTiles);  // so what is split has its counters
     if (tiles >= 2ull * sm_count_) return 1;
-    return std::clamp(k_tiles / kMinKTilesPerSplit, 1u, kMaxSplits);
+    return std::max(k_tiles / kMinKTilesPerSplit, 1u);
   }
 
   const ArchSpec& spec_;
@@ -151,7 +176,9 @@ Result<Plan> plan(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_
                   std::uint32_t m) {
   CUBIND_CHECK(check_m("m", m));
   CUBIND_TRY(const auto planner, LayerPlanner::make(descriptor, arch, sm_count, n, k));
-  return planner.choose(m);
+  Plan at_m;
+  planner.walk(m, [&at_m](std::uint32_t, std::uint32_t, const Plan& plan) { at_m = plan; });
+  return at_m;
 }
 
 Result<LaunchTable> launch_table(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_count, std::uint32_t n,
@@ -159,22 +186,19 @@ Result<LaunchTable> launch_table(const GemmDescriptor& descriptor, Arch arch, st
   CUBIND_CHECK(check_m("max_m", max_m));
   CUBIND_TRY(const auto planner, LayerPlanner::make(descriptor, arch, sm_count, n, k));
   LaunchTable table;
-  for (std::uint32_t m = 1; m <= max_m;) {
-    const auto last = std::min(planned_m(m), max_m);  // the largest m that is planned like this one
-    const auto chosen = planner.choose(m);
-    auto known = std::find(table.configs.begin(), table.configs.end(), chosen.config);
-    if (known == table.configs.end()) known = table.configs.insert(known, chosen.config);
-    const LaunchInterval interval{m, last, static_cast<std::uint32_t>(known - table.configs.begin()), chosen.splits,
-                                  chosen.k_tiles_per_split};
-    auto* previous = table.intervals.empty() ? nullptr : &table.intervals.back();
-    if (previous != nullptr && previous->config == interval.config && previous->splits == interval.splits &&
-        previous->k_tiles_per_split == interval.k_tiles_per_split) {
-      previous->m_last = last;
-    } else {
-      table.intervals.push_back(interval);
+  Plan previous;
+  previous.splits = 0;
+  planner.walk(max_m, [&](std::uint32_t m_first, std::uint32_t m_last, const Plan& plan) {
+    if (plan == previous) {
+      table.intervals.back().m_last = m_last;
+      return;
     }
-    m = last + 1;
-  }
+    previous = plan;
+    auto known = std::find(table.configs.begin(), table.configs.end(), plan.config);
+    if (known == table.configs.end()) known = table.configs.insert(known, plan.config);
+    table.intervals.push_back({m_first, m_last, static_cast<std::uint32_t>(known - table.configs.begin()), plan.splits,
+                               plan.k_tiles_per_split});
+  });
   return table;
 }
 

@@ -1,9 +1,11 @@
-// Which kernels there are and which one a launch uses. Pure, deterministic, microseconds, thread-safe.
+// Which kernels there are and which one a launch uses. Pure, deterministic, below a millisecond, thread-safe.
 //
 //   catalogue(descriptor, arch)                     the closed set of configs, at most kMaxCatalogue
 //   reachable(descriptor, arch, max_m)              those that any n, k, sm_count can use for m up to max_m: what
-//   prewarm takes plan(descriptor, arch, sm_count, n, k, m)       the config and launch parameters of one m
-//   launch_table(descriptor, arch, sm_count, ...)   the same over [1, max_m], as intervals
+//                                                   prewarm takes
+//   launch_table(descriptor, arch, sm_count, ...)   the config and launch parameters for every m of [1, max_m], as
+//                                                   intervals. From one to the next only where that is worth it
+//   plan(descriptor, arch, sm_count, n, k, m)       the table's at one m
 //
 // Every plan's config is in reachable(descriptor, arch, m) for its m.
 #pragma once

@@ -30,7 +30,7 @@ inline constexpr TileShape kAsyncTiles[] = {
     {8, 64, 256, 5, 2, 1, 4},    //
     {8, 128, 256, 4, 2, 1, 4},   // large n: fewest reads of the activations
     {16, 32, 256, 6, 1, 1, 4},   // small layers up to 100 tokens
-    {24, 64, 128, 5, 2, 1, 2},   // 17 to 24 tokens, and 9 to 16 of large n
+    {24, 64, 128, 5, 2, 1, 2},   //
     {32, 32, 256, 5, 1, 1, 4},   // small n; needs the shared memory of sm_80, 90, 100
     {32, 64, 128, 5, 2, 1, 2},   //
     {48, 64, 128, 4, 2, 1, 2},   //

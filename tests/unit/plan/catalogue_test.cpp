@@ -123,9 +123,9 @@ TEST(ArchSpecs, AreInOrderAndComplete) {
     before = spec.number;
     EXPECT_LT(spec.smem_per_block, spec.smem_per_sm + 1);
     for (const double value :
-         {spec.cost.launch_us, spec.cost.block_us, spec.cost.step_us, spec.cost.latency_us, spec.cost.split_us,
-          spec.cost.dram_bytes_per_us, spec.cost.l2_bytes_per_us, spec.cost.smem_bytes_per_us, spec.cost.mma_per_us,
-          spec.cost.unpack_per_us, spec.cost.not_hidden}) {
+         {spec.cost.launch_us, spec.cost.block_us, spec.cost.step_us, spec.cost.warp_mma_us, spec.cost.latency_us,
+          spec.cost.split_us, spec.cost.reduce_us, spec.cost.partial_bytes_per_us, spec.cost.dram_bytes_per_us,
+          spec.cost.l2_bytes_per_us, spec.cost.smem_bytes_per_us, spec.cost.mma_per_us, spec.cost.unpack_per_us}) {
       EXPECT_GT(value, 0) << spec.number;
     }
   }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "codegen/plan/arch_spec.hpp"
 #include "protocol/kernel_abi.hpp"
 #include "protocol/limits.hpp"
 #include "tests/unit/plan/served.hpp"
@@ -123,7 +124,28 @@ TEST(LaunchTable, CoversTheLargestM) {
   const auto table = launch_table(kAwq, kHopper, 132, 28672, 4096, limits::kMaxM);
   ASSERT_TRUE(table.ok());
   EXPECT_EQ(table->intervals.back().m_last, limits::kMaxM);
-  EXPECT_LE(table->intervals.size(), 200u);
+  EXPECT_LE(table->intervals.size(), 32u);
+}
+
+TEST(LaunchTable, DoesNotAlternateBetweenPlansThatAreNearlyEqual) {
+  for (const auto arch : code_archs()) {
+    const auto descriptor = served::w4a16(DType::f16, 128, ZeroPointKind::integer);
+    const std::size_t most = arch == kHopper ? 24 : 32;
+    for (const auto [n, k] : kLlama8b) {
+      EXPECT_LE(
+          launch_table(descriptor, arch, find_arch_spec(arch.number)->nominal_sm_count, n, k, 8192)->intervals.size(),
+          most)
+          << to_string(arch) << " " << n << " x " << k;
+    }
+  }
+}
+
+TEST(Plan, OfManyTokensTakesNoSmallTile) {
+  for (const auto [n, k] : layers()) {
+    for (const std::uint32_t m : {512u, 1000u, 8192u}) {
+      EXPECT_GE(plan(kAwq, kHopper, 132, n, k, m)->config.tile_m, 64u) << n << " x " << k << ", m " << m;
+    }
+  }
 }
 
 TEST(Plan, OfOneTokenTakesTheSmallestTile) {
