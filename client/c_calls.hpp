@@ -16,10 +16,10 @@ namespace cubind {
 
 inline cubind_status report(const Error& problem, cubind_error* error) {
   const auto status = static_cast<cubind_status>(problem.code);
-  if (error == nullptr) return status;
   cubind_error filled{};
   filled.code = status;
-  filled.cuda_result = cuda::last_result();
+  filled.cuda_result = cuda::take_last_result();
+  if (error == nullptr) return status;
   copy_text(filled.message, problem.message);
   if (!write_struct(error, filled, "error", offsetof(cubind_error, message) + 1)) return status;
   if (error->struct_size < sizeof filled) reinterpret_cast<char*>(error)[error->struct_size - 1] = '\0';
@@ -30,7 +30,6 @@ inline cubind_status report(const Error& problem, cubind_error* error) {
 template <class Body>
 cubind_status guarded(cubind_error* error, Body body) noexcept {
   try {
-    cuda::last_result() = cuda::kSuccess;
     const Status status = body();
     return status ? CUBIND_OK : report(status.error(), error);
   } catch (const std::bad_alloc&) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include <dlfcn.h>
 
@@ -25,6 +26,7 @@ void resolve(void* library, F& pointer, const char* symbol) {
 }
 
 constinit std::atomic<const DriverApi*> table{nullptr};
+constinit thread_local CuResult noted_result = kSuccess;
 
 std::string_view symbol_of(std::string_view name) {
 #define CUBIND_NAME(member, symbol, parameters) \
@@ -82,7 +84,7 @@ Result<const DriverApi*> driver() {
   }
   const CuResult result = api->init(0);
   if (result == kErrorNotInitialized) {
-    last_result() = result;
+    noted_result = result;
     return Error{ErrorCode::not_supported,
                  "CUDA does not survive fork: this process was forked from one that had used it"};
   }
@@ -91,15 +93,14 @@ Result<const DriverApi*> driver() {
 }
 
 Error driver_error(const DriverApi& api, const char* symbol, CuResult result) {
-  last_result() = result;
+  noted_result = result;
   const char* name = nullptr;
   if (api.get_error_name(result, &name) != kSuccess || name == nullptr) name = "unknown CUDA error";
   return {code_of(result), std::string(symbol_of(symbol)) + ": " + name + " (" + std::to_string(result) + ")"};
 }
 
-CuResult& last_result() {
-  static thread_local CuResult result = kSuccess;
-  return result;
+CuResult take_last_result() {
+  return std::exchange(noted_result, kSuccess);
 }
 
 }  // namespace cubind::cuda

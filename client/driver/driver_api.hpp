@@ -51,11 +51,12 @@ Result<const DriverApi*> driver();
 Result<const DriverApi*> open_driver();
 
 // "cuLibraryLoadData: CUDA_ERROR_NO_BINARY_FOR_GPU (209)" with the code that fits the result. Also notes the result for
-// last_result().
+// take_last_result().
 Error driver_error(const DriverApi& api, const char* symbol, CuResult result);
 
-// The CUresult behind the last driver_error() of this thread since it was set to 0: how it gets into cubind_error.
-CuResult& last_result();
+// The CUresult behind the last driver_error() of this thread, and forgets it: how it gets into cubind_error. Touched on
+// failure only, so that a launch needs no thread-local memory.
+CuResult take_last_result();
 
 }  // namespace cubind::cuda
 

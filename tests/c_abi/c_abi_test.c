@@ -227,6 +227,13 @@ int main(void) {
   EXPECT_ERROR(cubind_layer_load(layers[0], CUBIND_CURRENT_CONTEXT, &loaded, &error), CUBIND_INVALID_ARGUMENT,
                "no CUDA context");
   {
+    cubind_error failed = {.struct_size = sizeof failed};
+    EXPECT(cubind_layer_load(layers[0], 77, &loaded, &failed) == CUBIND_INVALID_ARGUMENT);
+    EXPECT(failed.cuda_result == 101); /* CUDA_ERROR_INVALID_DEVICE */
+    EXPECT(cubind_layer_load(layers[0], CUBIND_CURRENT_CONTEXT, &loaded, &failed) == CUBIND_INVALID_ARGUMENT);
+    EXPECT(failed.cuda_result == 0);
+  }
+  {
     /* A shorter error of an older caller gets as much of the message as it holds, ended by NUL. */
     cubind_error brief;
     memset(&brief, 'x', sizeof brief);
