@@ -88,9 +88,11 @@ TEST(LaunchTable, IsWhatPlanSaysAtEveryM) {
   for (const auto& layer : {kLlama8b[0], kLlama8b[3], kOdd[0], kOdd[2]}) {
     const auto table = *launch_table(kAwq, kHopper, 132, layer.n, layer.k, 8192);
     for (const auto& interval : table.intervals) {
-      for (std::uint32_t m = interval.m_first; m <= interval.m_last; ++m) {
+      for (std::uint32_t m = interval.m_first; m <= interval.m_last;) {
         const Plan expected{table.configs[interval.config], interval.splits, interval.k_tiles_per_split};
         ASSERT_EQ(*plan(kAwq, kHopper, 132, layer.n, layer.k, m), expected) << m;
+        if (m == interval.m_last) break;
+        m = std::min(m + (m < 600 ? 1 : 61), interval.m_last);
       }
     }
   }
