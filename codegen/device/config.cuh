@@ -55,9 +55,8 @@ struct GemmConfig {
     if (tile_n == 0 || tile_n % (16 * warps_n) != 0) return false;
     if (tile_k == 0 || tile_k % (64 * warps_k) != 0) return false;
     if (async_copy ? stages < 2 : stages != 2) return false;
-    // The copies and the store give each thread a fixed column of 16-byte chunks.
-    const auto divides = [](unsigned a, unsigned b) { return a % b == 0 || b % a == 0; };
-    return divides(threads(), tile_k / 8) && divides(threads(), tile_k / 2) && threads() % (tile_n / 8) == 0;
+    // The copies and the store give each thread a column of 16-byte chunks: of activations, of weights, of output.
+    return threads() % (tile_k / 8) == 0 && threads() % (tile_k / 2) == 0 && threads() % (tile_n / 8) == 0;
   }
   // The one formula for dynamic shared memory lives in codegen/device/tile/smem_layout.cuh: smem_bytes(config).
 };

@@ -1,12 +1,12 @@
 // Weight-quantized GEMM through mma.sync: out[m, n] = sum over k of x[m, k] * s[n, k / group] * (q[n, k] - z) (+ bias).
 //
 //   global                          shared: ring of stages           registers
-//   x        [m, k]          ---->  [tile_m][tile_k]        ---->   B fragments  \
-//   weights  [np/16][kp/64]  ---->  [panels][units]         ---->   A fragments  -> MMA -> accumulators (warp_tile.cuh)
-//   scales, zeros            ---->  a copy for each unit    ---->   of a row pair /             |
-//                                                                                               v
-//   out      [m, n]          <----  sums [warps_k][tile_m][tile_n] f32  <-----------------------+ (block_sums.cuh)
-//                     \<- split-K: sums of other blocks through the workspace                            (split_k.cuh)
+//   x        [m, k]          ---->  [tile_m][tile_k]        ---->   B fragments --+
+//   weights  [np/16][kp/64]  ---->  [panels][units]         ---->   A fragments --+-> MMA -> accumulators
+//   scales, zeros            ---->  a copy for each unit    ---->   of a row pair      (warp_tile.cuh) |
+//                                                                                                      |
+//   out      [m, n]          <----  sums [warps_k][tile_m][tile_n] f32 (block_sums.cuh)  <-------------+
+//                        ^--------- sums of other blocks through the workspace: split-K (split_k.cuh)
 //
 // A block computes tile_n features x tile_m tokens over its split's k tiles. All threads copy and all warps multiply.
 //
@@ -27,17 +27,18 @@
 
 namespace cubind {
 
-// k tiles first .. first + count - 1 into warp_tile.
+// The next `count` k tiles of the source into warp_tile.
 template <GemmConfig kConfig>
-CUBIND_DEVICE void multiply_k_tiles(WarpTile<kConfig>& warp_tile, const StageSource<kConfig>& source, unsigned ring,
-                                    unsigned first, unsigned count) {
+CUBIND_DEVICE void multiply_k_tiles(WarpTile<kConfig>& warp_tile, StageSource<kConfig> source, unsigned ring,
+                                    unsigned count) {
   constexpr unsigned kStageBytes = smem_layout(kConfig).stage_bytes, kRingBytes = kConfig.stages * kStageBytes;
   StageCopy<kConfig> copy;
   CUBIND_UNROLL
   for (unsigned i = 0; i < kConfig.stages - 1; ++i) {
     if (i < count) {
-      copy.begin(source, first + i, ring + i * kStageBytes);
-      copy.end(source, first + i, ring + i * kStageBytes);
+      copy.begin(source, ring + i * kStageBytes);
+      copy.end(source, ring + i * kStageBytes);
+      source.advance();
     }
     copy.commit();
   }
@@ -47,16 +48,16 @@ CUBIND_DEVICE void multiply_k_tiles(WarpTile<kConfig>& warp_tile, const StageSou
   for (unsigned i = 0; i < count; ++i) {
     copy.wait();
     ptx::bar_sync();  // stage `full` is complete; nobody reads stage `empty` any more
-    const unsigned next = i + kConfig.stages - 1;
-    if (next < count) copy.begin(source, first + next, ring + empty);
+    const bool more = i + kConfig.stages - 1 < count;
+    if (more) copy.begin(source, ring + empty);
     copy.commit();
     warp_tile.multiply(ring + full);
-    if (next < count) copy.end(source, first + next, ring + empty);
+    if (more) copy.end(source, ring + empty);
+    source.advance();
     empty = full;
     full = full + kStageBytes == kRingBytes ? 0 : full + kStageBytes;
   }
-  copy.drain();
-  ptx::bar_sync();  // no copy is in flight and nobody reads the ring any more
+  ptx::bar_sync();  // nobody reads the ring any more, and no copy is in flight: step count - 1 has waited for the last
 }
 
 template <GemmConfig kConfig>
@@ -71,7 +72,7 @@ CUBIND_DEVICE void gemm_mma_sync(const GemmParams& params) {
   const unsigned count = left < params.k_tiles_per_split ? left : params.k_tiles_per_split;
 
   WarpTile<kConfig> warp_tile(tid);
-  multiply_k_tiles(warp_tile, StageSource<kConfig>(params, tid), shared, first, count);
+  multiply_k_tiles(warp_tile, StageSource<kConfig>(params, tid, first), shared, count);
   write_sums(warp_tile, shared);
   ptx::bar_sync();
 

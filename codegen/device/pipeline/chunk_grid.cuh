@@ -1,6 +1,5 @@
-// How a block's threads share a table of 16-byte chunks, kRows x kColumns: thread tid takes chunks tid, tid + kThreads,
-// and so on in row-major order. Written so that a thread's column, or its row, is the same in every step: then its
-// addresses differ by constants.
+// How a block's threads share a table of 16-byte chunks, kRows x kColumns, row after row: a thread keeps its column and
+// goes down kRowStep rows with each step, so that its addresses differ by constants.
 #pragma once
 
 #include "codegen/device/prelude.cuh"
@@ -9,26 +8,15 @@ namespace cubind {
 
 template <unsigned kRows, unsigned kColumns, unsigned kThreads>
 struct ChunkGrid {
-  static_assert(kThreads % kColumns == 0 || kColumns % kThreads == 0);
-  static constexpr unsigned kSteps = ceil_div(kRows * kColumns, kThreads);
+  static_assert(kThreads % kColumns == 0);
+  static constexpr unsigned kRowStep = kThreads / kColumns;
+  static constexpr unsigned kSteps = ceil_div(kRows, kRowStep);
 
-  static CUBIND_DEVICE unsigned row(unsigned tid, unsigned step) {
-    if constexpr (kThreads % kColumns == 0) {
-      return tid / kColumns + step * (kThreads / kColumns);
-    } else {
-      return step / (kColumns / kThreads);
-    }
-  }
-  static CUBIND_DEVICE unsigned column(unsigned tid, unsigned step) {
-    if constexpr (kThreads % kColumns == 0) {
-      return tid % kColumns;
-    } else {
-      return tid + step % (kColumns / kThreads) * kThreads;
-    }
-  }
+  static CUBIND_DEVICE unsigned first_row(unsigned tid) { return tid / kColumns; }
+  static CUBIND_DEVICE unsigned column(unsigned tid) { return tid % kColumns; }
   // Whether the thread has a chunk in this step.
   static CUBIND_DEVICE bool has(unsigned tid, unsigned step) {
-    return kRows * kColumns % kThreads == 0 || tid + step * kThreads < kRows * kColumns;
+    return kRows % kRowStep == 0 || first_row(tid) + step * kRowStep < kRows;
   }
 };
 

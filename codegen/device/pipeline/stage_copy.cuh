@@ -1,12 +1,12 @@
 // How a stage's chunks get into shared memory. Both kinds have the same shape, so that the main loop is one:
 //
-//   begin(source, k_tile, stage)   starts the stage's copies
-//   end(source, k_tile, stage)     completes what begin could not start without waiting
-//   commit()                       closes the step; called once for each step, with or without copies
-//   wait()                         this thread's copies of the oldest stage are done: all but the latest stages - 2
-//   steps drain()                        all of them are
+//   begin(source, stage)   starts the copies of the source's k tile into the stage
+//   end(source, stage)     completes what begin could not start without waiting
+//   commit()               closes the step; called once for each step, with or without copies
+//   wait()                 this thread's copies of the oldest stage are done: all but the latest stages - 2 steps
 //
-// A stage is visible to the block after wait() and a barrier.
+// A stage is visible to the block after wait() and a barrier. Waiting for the last stage that has copies leaves none in
+// flight.
 #pragma once
 
 #include "codegen/device/pipeline/stage_source.cuh"
@@ -23,23 +23,22 @@ class StageCopy;
 template <GemmConfig kConfig>
 class StageCopy<kConfig, true> {
  public:
-  CUBIND_DEVICE void begin(const StageSource<kConfig>& source, unsigned k_tile, unsigned stage) {
-    source.visit_chunks(k_tile, stage, [](unsigned, unsigned place, const char* from, bool exists) {
+  CUBIND_DEVICE void begin(const StageSource<kConfig>& source, unsigned stage) {
+    source.visit_chunks(stage, [](unsigned, unsigned place, const char* from, bool exists) {
       ptx::cp_async_cg_16(place, from, exists ? kChunkBytes : 0);
     });
   }
-  CUBIND_DEVICE void end(const StageSource<kConfig>&, unsigned, unsigned) {}
+  CUBIND_DEVICE void end(const StageSource<kConfig>&, unsigned) {}
   CUBIND_DEVICE void commit() { ptx::cp_async_commit_group(); }
   CUBIND_DEVICE void wait() { ptx::cp_async_wait_group<kConfig.stages - 2>(); }
-  CUBIND_DEVICE void drain() { ptx::cp_async_wait_group<0>(); }
 };
 
 // sm_75: the chunks wait in registers while the MMAs of the stage before run.
 template <GemmConfig kConfig>
 class StageCopy<kConfig, false> {
  public:
-  CUBIND_DEVICE void begin(const StageSource<kConfig>& source, unsigned k_tile, unsigned stage) {
-    source.visit_chunks(k_tile, stage, [this](unsigned step, unsigned, const char* from, bool exists) {
+  CUBIND_DEVICE void begin(const StageSource<kConfig>& source, unsigned stage) {
+    source.visit_chunks(stage, [this](unsigned step, unsigned, const char* from, bool exists) {
       if (exists) {
         ptx::ld_global_nc_v4_u32(held_[step], from);
       } else {
@@ -47,14 +46,12 @@ class StageCopy<kConfig, false> {
       }
     });
   }
-  CUBIND_DEVICE void end(const StageSource<kConfig>& source, unsigned k_tile, unsigned stage) {
-    source.visit_chunks(k_tile, stage, [this](unsigned step, unsigned place, const char*, bool) {
-      ptx::st_shared_v4_u32(place, held_[step]);
-    });
+  CUBIND_DEVICE void end(const StageSource<kConfig>& source, unsigned stage) {
+    source.visit_chunks(
+        stage, [this](unsigned step, unsigned place, const char*, bool) { ptx::st_shared_v4_u32(place, held_[step]); });
   }
   CUBIND_DEVICE void commit() {}
   CUBIND_DEVICE void wait() {}
-  CUBIND_DEVICE void drain() {}
 
  private:
   unsigned held_[StageSource<kConfig>::kSteps][4];
