@@ -88,6 +88,10 @@ LogLevel log_level() {
   return g_level;
 }
 
+std::uint64_t log_lines_lost() {
+  return 0;
+}
+
 void log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
   log(level, event, std::span<const LogField>(fields.begin(), fields.size()));
 }

@@ -30,6 +30,7 @@ struct LogField {
 // JSON: {"time": ..., "level": "info", "event": "get", "key": "3fa1c2", ...}.
 void configure_log(LogLevel level, LogFormat format);
 LogLevel log_level();
+std::uint64_t log_lines_lost();  // because the writer's queue was full
 
 // `event` is a stable word (get, compile, start, stop); values with spaces are quoted in text.
 void log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields);

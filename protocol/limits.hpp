@@ -20,7 +20,7 @@ inline constexpr std::size_t kMaxExcludedToolchains = 64;
 inline constexpr std::size_t kMaxRecordsPerListReply = 256;  // about 80 KB
 inline constexpr std::size_t kMaxRequestsInFlight = 64;      // of one connection
 inline constexpr std::uint32_t kMaxM = 1u << 20;
-inline constexpr std::uint32_t kMaxNK = 1u << 20;  // of one layer's n or k
+inline constexpr std::uint32_t kMaxNK = 1u << 20;   // of one layer's n or k
 inline constexpr std::uint32_t kMaxSmCount = 4096;  // the largest GPU has a few hundred
 
 // Service.
@@ -39,6 +39,12 @@ inline constexpr std::chrono::milliseconds kProgressInterval{
 inline constexpr std::chrono::seconds kShutdownGrace{
     20};  // (config) running compiles are finished, queued ones refused
 inline constexpr std::chrono::seconds kUsageFlush{30};
+inline constexpr std::size_t kMaxQueuedReplyBytes = 4
+                                                    << 20;  // of one connection; beyond it requests wait for the reader
+inline constexpr std::size_t kMaxReadsPerRequest = 64;      // disk look-ups of one request at a time
+inline constexpr std::chrono::minutes kFailureMemory{10};   // a compile that the source made fail is tried again then
+inline constexpr std::chrono::milliseconds kSlowCompile{2000};  // the log warns of longer ones
+inline constexpr std::chrono::seconds kDrainFlush{2};           // at shutdown, for answers to reach their readers
 
 // Model configs (client/model): the largest known is 73 KB, with 2,000 module names.
 inline constexpr std::size_t kMaxModelConfigBytes = 4 << 20;
