@@ -1,0 +1,294 @@
+#include "daemon/app.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.hpp"
+#include "base/fault_point.hpp"
+#include "base/log.hpp"
+#include "cache/rocks_store.hpp"
+#include "cubind_version.hpp"
+#include "daemon/admin.hpp"
+#include "daemon/listening_socket.hpp"
+#include "daemon/server.hpp"
+#include "daemon/systemd_notify.hpp"
+#include "daemon/zygote_compile_pool.hpp"
+#include "protocol/limits.hpp"
+
+namespace cubind {
+
+namespace {
+
+namespace asio = boost::asio;
+using ErrorCode_ = boost::system::error_code;
+
+constexpr unsigned kDiskThreads = 4;  // look-ups of a batch overlap; RocksDB and the page cache do the rest
+
+class LoopExecutor final : public Executor {
+ public:
+  LoopExecutor(asio::io_context& loop, asio::thread_pool& disk) : loop_(loop), disk_(disk) {}
+  void on_disk_thread(Work work) override { asio::post(disk_, std::move(work)); }
+  void on_loop(Work work) override { asio::post(loop_, std::move(work)); }
+
+ private:
+  asio::io_context& loop_;
+  asio::thread_pool& disk_;
+};
+
+std::string daemon_name() {
+  return std::string("cubind ") + CUBIND_VERSION + " (" + CUBIND_COMMIT + ")";
+}
+
+std::string worker_beside_us() {
+  std::error_code ignored;  // without /proc there is no path, and the pool reports that
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "cubind-worker";
+}
+
+Result<ListeningSocket> take_socket(const Config& config) {
+  CUBIND_TRY(auto passed, systemd::take_socket());
+  if (passed.has_value()) return ListeningSocket::adopt(*std::move(passed));
+  return ListeningSocket::make({config.socket_path, config.socket_mode, config.socket_gid});
+}
+
+// Those that records name but that are not here any more.
+std::vector<Toolchain> known_from(const RocksStore& store, const std::vector<Toolchain>& installed) {
+  std::vector<Toolchain> known;
+  for (const auto& identity : store.known_toolchains()) {
+    const auto same = [&](const Toolchain& toolchain) { return toolchain.id == identity.id; };
+    if (std::any_of(installed.begin(), installed.end(), same)) continue;
+    Toolchain toolchain;
+    toolchain.id = identity.id;
+    toolchain.major = identity.major;
+    toolchain.minor = identity.minor;
+    toolchain.patch = identity.patch;
+    toolchain.build_id = identity.build_id;
+    toolchain.builtins_build_id = identity.builtins_build_id;
+    known.push_back(std::move(toolchain));
+  }
+  return known;
+}
+
+class Daemon final : public App {
+ public:
+  Daemon(const Config& config, ListeningSocket socket, std::unique_ptr<RocksStore> store,
+         std::vector<Toolchain> toolchains, Substitutes substitutes)
+      : config_(config),
+        store_(std::move(store)),
+        memory_(config.memory_limit),
+        executor_(loop_, disk_),
+        planner_(toolchains, known_from(*store_, toolchains), config.default_toolchain),
+        pool_(make_pool(substitutes)),
+        service_(service_parts(std::move(substitutes.builder))),
+        admin_({service_, planner_, memory_, *store_, *pool_, metrics_, clock_, daemon_name(), store_->folder()}),
+        session_parts_{service_,     planner_,  admin_,   *store_, memory_,
+                       *pool_,       executor_, metrics_, clock_,  AdminRule(::geteuid(), config.admin_uids),
+                       daemon_name()},
+        signals_(loop_),
+        upkeep_(loop_),
+        watchdog_(loop_),
+        grace_(loop_),
+        server_(start_server(loop_, std::move(socket), config.max_connections, session_parts_)) {
+    executor_.on_disk_thread([this] { remember_toolchains(); });
+  }
+
+  ~Daemon() override {  // sessions and disk work first: they refer to all the rest
+    server_.reset();
+    disk_.join();
+  }
+
+  void run() override {
+    log(LogLevel::info, "start",
+        {{"version", CUBIND_VERSION},
+         {"commit", CUBIND_COMMIT},
+         {"pid", ::getpid()},
+         {"store", store_->folder()},
+         {"toolchains", planner_.installed().size()},
+         {"workers", pool_->stats().workers}});
+    if (planner_.installed().empty()) {
+      log(LogLevel::warn, "no_toolchain", {{"then", "only kernels that are stored can be had"}});
+    }
+    systemd::notify_ready("serving, " + std::to_string(planner_.installed().size()) + " toolchains");
+    keep_up();
+    if (const auto interval = systemd::watchdog_interval()) feed_watchdog(*interval);
+
+    loop_.run();  // until finished() stops it
+
+    server_.reset();
+    disk_.join();
+    log(LogLevel::info, "stop", {{"pid", ::getpid()}});
+  }
+
+  void stop() override {
+    asio::post(loop_, [this] { drain("asked"); });
+  }
+
+  void handle_signals() override {
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) signals_.add(signal);
+    wait_for_signal();
+  }
+
+ private:
+  std::unique_ptr<CompilePool> make_pool(const Substitutes& substitutes) {
+    if (substitutes.pool) return substitutes.pool(executor_);
+    CompilePoolConfig config;
+    config.worker_path = config_.worker_path.empty() ? worker_beside_us() : config_.worker_path;
+    config.workers = config_.workers;
+    config.max_queue = config_.queue;
+    config.timeout = config_.compile_timeout;
+    config.memory_bytes = config_.compile_memory;
+    return std::make_unique<ZygoteCompilePool>(loop_, planner_.installed(), config);
+  }
+
+  KernelService::Parts service_parts(KernelService::Builder builder) {
+    KernelService::Parts parts{memory_, *store_, *pool_, executor_, clock_, metrics_};
+    if (builder) parts.build = std::move(builder);
+    return parts;
+  }
+
+  void remember_toolchains() {
+    for (const auto& toolchain : planner_.installed()) {
+      const auto status = store_->remember_toolchain({toolchain.id, toolchain.major, toolchain.minor, toolchain.patch,
+                                                      toolchain.build_id, toolchain.builtins_build_id});
+      if (!status.ok()) {
+        log(LogLevel::warn, "toolchain_not_remembered", {{"id", toolchain.id}, {"error", to_string(status.error())}});
+      }
+    }
+  }
+
+  // ---- what comes round
+
+  void keep_up() {
+    upkeep_.expires_after(limits::kUsageFlush);
+    upkeep_.async_wait([this](ErrorCode_ error) {
+      if (error) return;
+      executor_.on_disk_thread([this] {
+        if (const auto status = store_->tick(); !status.ok()) {
+          log(LogLevel::warn, "store_upkeep", {{"error", to_string(status.error())}, {"then", "trying again"}});
+        }
+        executor_.on_loop([this] {
+          if (!draining_) keep_up();
+        });
+      });
+    });
+  }
+
+  void feed_watchdog(std::chrono::milliseconds interval) {  // from the loop: what it proves is that the loop turns
+    systemd::notify_watchdog();
+    watchdog_.expires_after(interval);
+    watchdog_.async_wait([this, interval](ErrorCode_ error) {
+      if (!error) feed_watchdog(interval);
+    });
+  }
+
+  void wait_for_signal() {
+    signals_.async_wait([this](ErrorCode_ error, int signal) {
+      if (error) return;
+      if (signal == SIGHUP) {
+        log(LogLevel::info, "signal", {{"signal", "SIGHUP"}, {"then", "ignored: a changed config needs a restart"}});
+      } else if (draining_) {
+        log(LogLevel::warn, "stop", {{"reason", "a second signal"}, {"then", "ends at once"}});
+        ::_exit(1);
+      } else {
+        drain(signal == SIGTERM ? "SIGTERM" : "SIGINT");
+      }
+      wait_for_signal();
+    });
+  }
+
+  // ---- the end: nothing new, what runs is answered, then the loop stops
+
+  void drain(const char* reason) {
+    if (draining_) return;
+    draining_ = true;
+    log(LogLevel::info, "stopping",
+        {{"reason", reason},
+         {"flights", service_.flights()},
+         {"connections", metrics_.connections_open},
+         {"grace_s", static_cast<std::int64_t>(config_.shutdown_grace.count())}});
+    systemd::notify_stopping();
+    server_->stop_accepting();
+    upkeep_.cancel();
+    service_.drain([this] {
+      flights_done_ = true;
+      finish_if_done();
+      give_up_after(limits::kDrainFlush, [this] { server_->close_sessions(); });  // slow readers
+    });
+    server_->end_sessions([this] {
+      sessions_gone_ = true;
+      finish_if_done();
+    });
+    give_up_after(config_.shutdown_grace, [this] {
+      log(LogLevel::warn, "grace_over", {{"flights", service_.flights()}, {"then", "running compiles are cancelled"}});
+      service_.cancel_running();
+      give_up_after(limits::kDrainFlush, [this] { loop_.stop(); });
+    });
+  }
+
+  template <class Then>
+  void give_up_after(std::chrono::seconds pause, Then then) {
+    if (flights_done_ && sessions_gone_) return;
+    grace_.expires_after(pause);  // replaces the one before
+    grace_.async_wait([then](ErrorCode_ error) {
+      if (!error) then();
+    });
+  }
+
+  void finish_if_done() {
+    if (flights_done_ && sessions_gone_) loop_.stop();
+  }
+
+  const Config config_;
+  SystemClock clock_;
+  Metrics metrics_;
+  std::unique_ptr<RocksStore> store_;
+  MemoryStore memory_;
+  asio::io_context loop_{1};
+  asio::thread_pool disk_{kDiskThreads};
+  LoopExecutor executor_;
+  RequestPlanner planner_;
+  std::unique_ptr<CompilePool> pool_;
+  KernelService service_;
+  Admin admin_;
+  SessionLogic::Parts session_parts_;
+  asio::signal_set signals_;
+  asio::steady_timer upkeep_, watchdog_, grace_;
+  std::unique_ptr<Server> server_;
+  bool draining_ = false, flights_done_ = false, sessions_gone_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<App>> App::create(const Config& config, Substitutes substitutes) {
+  CUBIND_FAULT_POINT("daemon.start");
+  CUBIND_TRY(auto socket, take_socket(config));  // first: who connects from here on waits instead of failing
+
+  RocksStoreOptions options;
+  options.root = config.store_root;
+  options.max_bytes = config.disk_limit;
+  options.allow_any_filesystem = config.allow_any_filesystem;
+  options.old_store_days = config.old_store_days;
+  CUBIND_TRY(auto store, RocksStore::open(options));
+
+  std::vector<Toolchain> toolchains;
+  if (substitutes.toolchains) {
+    toolchains = *std::move(substitutes.toolchains);
+  } else {
+    CUBIND_TRY(toolchains, find_toolchains(config.toolchains, config.wheel_roots));
+  }
+  return std::unique_ptr<App>(std::make_unique<Daemon>(config, std::move(socket), std::move(store),
+                                                       std::move(toolchains), std::move(substitutes)));
+}
+
+}  // namespace cubind

@@ -1,0 +1,264 @@
+#include "daemon/session_logic.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/fault_point.hpp"
+#include "base/log.hpp"
+#include "daemon/disk_call.hpp"
+#include "daemon/kernels_call.hpp"
+#include "daemon/record_list.hpp"
+#include "daemon/verify_call.hpp"
+#include "protocol/codec.hpp"
+#include "protocol/greeting.hpp"
+#include "protocol/kernel_abi.hpp"
+#include "protocol/limits.hpp"
+
+namespace cubind {
+
+namespace {
+
+constexpr std::size_t kReadBytes = 16 << 10;  // most requests are smaller: one read each
+
+class Inside {  // marks the time during which the caller will look at the output anyhow
+ public:
+  explicit Inside(bool& flag) : flag_(flag) { flag_ = true; }
+  ~Inside() { flag_ = false; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  bool& flag_;
+};
+
+std::uint64_t id_of(const Request& request) {
+  return std::visit([](const auto& one) { return one.id; }, request);
+}
+
+}  // namespace
+
+SessionLogic::SessionLogic(Parts& parts, Peer peer, std::function<void()> output_ready)
+    : parts_(parts),
+      peer_(std::move(peer)),
+      output_ready_(std::move(output_ready)),
+      opened_(parts.clock.now()),
+      reader_(limits::kMaxRequestBytes) {}
+
+SessionLogic::~SessionLogic() = default;
+
+std::span<std::byte> SessionLogic::input_space() {
+  return reader_.space(kReadBytes);
+}
+
+void SessionLogic::received(std::size_t bytes, SteadyTime now) {
+  const Inside inside(inside_);
+  reader_.commit(bytes);
+  process(now);
+}
+
+void SessionLogic::written(std::size_t bytes, SteadyTime now) {
+  const Inside inside(inside_);
+  parts_.metrics.sent_bytes += bytes;
+  const bool had_room = has_room();
+  output_.consume(bytes);
+  if (had_room || !has_room()) return;
+  for (const auto& [id, call] : calls_) call->advance(now);
+  process(now);
+}
+
+void SessionLogic::process(SteadyTime now) {
+  forget_finished();
+  while (wants_input()) {
+    auto frame = reader_.next();
+    if (!frame.ok()) return lose_stream(std::move(frame).error());
+    if (!frame->has_value()) return;
+    if (state_ == State::greeting) {
+      greet(**frame);
+    } else {
+      dispatch(**frame, now);
+    }
+  }
+}
+
+void SessionLogic::greet(ByteView payload) {
+  const auto hello = codec::decode_client_hello(payload);
+  if (!hello.ok()) return lose_stream(hello.error());
+  auto answer = answer_greeting(*hello, parts_.daemon);
+  answer.launch_abi = kLaunchAbi;
+  answer.weight_layout = kWeightLayout;
+  state_ = answer.version == 0 ? State::ending : State::serving;
+  log(answer.version == 0 ? LogLevel::warn : LogLevel::debug, "hello",
+      {{"client", hello->client},
+       {"version", answer.version},
+       {"min", hello->min_version},
+       {"max", hello->max_version},
+       {"uid", peer_.uid},
+       {"pid", peer_.pid}});
+  queue(codec::encode(answer), nullptr);
+}
+
+void SessionLogic::dispatch(ByteView payload, SteadyTime now) {
+  ++parts_.metrics.requests;
+  auto request = codec::decode_request(payload);
+  if (!request.ok()) {
+    const auto id = codec::decode_request_id(payload);
+    if (!id.ok()) return lose_stream(std::move(request).error());
+    return refuse(*id, std::move(request).error());
+  }
+  if (const auto* cancel = std::get_if<CancelRequest>(&*request)) {
+    const auto found = calls_.find(cancel->id);  // unknown: it has ended meanwhile
+    if (found != calls_.end()) found->second->cancel(now);
+    return;
+  }
+  const auto id = id_of(*request);
+  if (const auto found = calls_.find(id); found != calls_.end() && !found->second->finished()) {
+    return refuse(id, {ErrorCode::invalid_argument, "id \"" + std::to_string(id) + "\" is in flight already"});
+  }
+  if (calls_.size() >= limits::kMaxRequestsInFlight) {
+    forget_finished();
+    if (calls_.size() >= limits::kMaxRequestsInFlight) {
+      return refuse(id, {ErrorCode::resource_exhausted, "id \"" + std::to_string(id) + "\" would be more than " +
+                                                            std::to_string(limits::kMaxRequestsInFlight) +
+                                                            " requests in flight on one connection"});
+    }
+  }
+  serve(*std::move(request), now);
+}
+
+void SessionLogic::serve(Request request, SteadyTime now) {
+  if (auto* kernels = std::get_if<KernelsRequest>(&request)) return start(std::move(*kernels), now);
+  if (const auto* stats = std::get_if<StatsRequest>(&request)) return reply(parts_.admin.stats(*stats));
+  if (const auto* health = std::get_if<HealthRequest>(&request)) return reply(parts_.admin.health(*health));
+  if (const auto* explain = std::get_if<ExplainRequest>(&request)) {
+    auto explained = parts_.admin.explain(*explain);
+    if (!explained.ok()) return refuse(explain->id, std::move(explained).error());
+    return reply(Reply(*std::move(explained)));
+  }
+  if (const auto* asked = std::get_if<ListRequest>(&request)) return start(asked->id, list(*asked), now);
+  if (const auto* asked = std::get_if<PurgeRequest>(&request)) {
+    if (may_administer(asked->id, "purge")) start(asked->id, purge(*asked), now);
+  } else if (const auto* verify = std::get_if<VerifyRequest>(&request)) {
+    if (!may_administer(verify->id, "verify")) return;
+    const VerifyCall::Parts parts{parts_.store,    parts_.memory,  parts_.pool,
+                                  parts_.executor, parts_.planner, parts_.clock};
+    start(verify->id, std::make_unique<VerifyCall>(parts, sink(), *verify, now), now);
+  }
+}
+
+void SessionLogic::start(KernelsRequest request, SteadyTime now) {
+  auto planned = parts_.planner.plan(request);
+  if (!planned.ok()) return refuse(request.id, std::move(planned).error());
+  const auto id = request.id;
+  start(id,
+        std::make_unique<KernelsCall>(parts_.service, parts_.metrics, parts_.clock, sink(), peer_, std::move(request),
+                                      *std::move(planned), now),
+        now);
+}
+
+// A hit is answered whole in here and never gets into the table.
+void SessionLogic::start(std::uint64_t id, std::unique_ptr<Call> call, SteadyTime now) {
+  call->advance(now);
+  if (!call->finished()) calls_[id] = std::move(call);
+}
+
+std::unique_ptr<Call> SessionLogic::list(const ListRequest& request) {
+  constexpr auto most = static_cast<std::uint32_t>(limits::kMaxRecordsPerListReply);
+  const auto limit = request.limit == 0 ? most : std::min(request.limit, most);
+  return std::make_unique<DiskCall>(parts_.executor, sink(),
+                                    [&store = parts_.store, &memory = parts_.memory, request, limit]() -> Reply {
+                                      auto records = list_records(store, memory, request.after, limit);
+                                      if (!records.ok())
+                                        return ErrorReply{request.id, records.error().code, records.error().message};
+                                      return ListReply{request.id, *std::move(records)};
+                                    });
+}
+
+std::unique_ptr<Call> SessionLogic::purge(const PurgeRequest& request) {
+  log(LogLevel::warn, "purge",
+      {{"key", request.key.is_zero() ? "all" : request.key.short_hex()},
+       {"uid", peer_.uid},
+       {"pid", peer_.pid},
+       {"id", request.id}});
+  return std::make_unique<DiskCall>(
+      parts_.executor, sink(), [&store = parts_.store, &memory = parts_.memory, request]() -> Reply {
+        const auto purged = request.key.is_zero() ? purge_all(store, memory) : purge_record(store, memory, request.key);
+        if (!purged.ok()) return ErrorReply{request.id, purged.error().code, purged.error().message};
+        return PurgeReply{request.id, purged->records, purged->bytes};
+      });
+}
+
+bool SessionLogic::may_administer(std::uint64_t id, const char* what) {
+  if (parts_.admins.allows(peer_)) return true;
+  refuse(id, {ErrorCode::permission_denied, "uid \"" + std::to_string(peer_.uid) + "\" may not " + what +
+                                                ": that is for root, the daemon's user and admin_users"});
+  return false;
+}
+
+void SessionLogic::refuse(std::uint64_t id, Error error) {
+  ++parts_.metrics.requests_refused;
+  log(LogLevel::warn, "refused", {{"error", to_string(error)}, {"uid", peer_.uid}, {"pid", peer_.pid}, {"id", id}});
+  reply(Reply(ErrorReply{id, error.code, std::move(error.message)}));
+}
+
+void SessionLogic::lose_stream(Error error) {
+  ++parts_.metrics.protocol_errors;
+  log(LogLevel::warn, "protocol_error", {{"error", to_string(error)}, {"uid", peer_.uid}, {"pid", peer_.pid}});
+  calls_.clear();  // nobody will be told apart any more
+  reply(Reply(ErrorReply{0, error.code, std::move(error.message)}));
+  state_ = State::ending;
+}
+
+void SessionLogic::reply(const Reply& reply) {
+  queue(codec::encode(reply), nullptr);
+}
+
+void SessionLogic::reply(const KernelReply& reply, SharedBytes code) {
+  CUBIND_FAULT_POINT("session.before_reply");
+  queue(codec::encode(Reply(reply)), std::move(code));
+}
+
+void SessionLogic::queue(Bytes frame, SharedBytes code) {
+  output_.push(std::move(frame), std::move(code));
+  if (!inside_) output_ready_();
+}
+
+bool SessionLogic::has_room() const {
+  return output_.bytes() < limits::kMaxQueuedReplyBytes;
+}
+
+void SessionLogic::tick(SteadyTime now) {
+  const Inside inside(inside_);
+  forget_finished();
+  if (state_ == State::greeting && now >= opened_ + limits::kGreetingTimeout) {
+    return lose_stream({ErrorCode::invalid_argument,
+                        "no greeting came within " + std::to_string(limits::kGreetingTimeout.count()) + " s"});
+  }
+  for (const auto& [id, call] : calls_) {
+    const auto wakeup = call->next_wakeup();
+    if (wakeup.has_value() && now >= *wakeup) call->tick(now);
+  }
+}
+
+std::optional<SteadyTime> SessionLogic::next_wakeup() const {
+  std::optional<SteadyTime> next;
+  if (state_ == State::greeting) next = opened_ + limits::kGreetingTimeout;
+  for (const auto& [id, call] : calls_) {
+    const auto wakeup = call->next_wakeup();
+    if (wakeup.has_value() && (!next.has_value() || *wakeup < *next)) next = wakeup;
+  }
+  return next;
+}
+
+void SessionLogic::end() {
+  state_ = State::ending;
+}
+
+bool SessionLogic::idle() const {
+  return std::all_of(calls_.begin(), calls_.end(), [](const auto& entry) { return entry.second->finished(); });
+}
+
+void SessionLogic::forget_finished() {
+  std::erase_if(calls_, [](const auto& entry) { return entry.second->finished(); });
+}
+
+}  // namespace cubind
