@@ -129,6 +129,12 @@ TEST_F(StoreTamperTest, AnotherKeysRecordIsAMiss) {
   expect_only_this_misses(3);
 }
 
+TEST_F(StoreTamperTest, AnotherKeysRecordIsAMissAlsoForWhoAsksByKeyAlone) {
+  tamper([](Raw& database) { database.put("kernels", raw(test_key(3)), database.get("kernels", raw(test_key(4)))); });
+  EXPECT_FALSE(store_->get(test_key(3), {})->has_value());
+  EXPECT_EQ(store_->stats().corrupt_records, 1u);
+}
+
 TEST_F(StoreTamperTest, ARecordWithOtherIngredientsIsAMiss) {
   tamper([](Raw& database) {
     auto record = *decode_record(as_bytes(database.get("kernels", raw(test_key(3)))));
