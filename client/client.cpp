@@ -326,6 +326,7 @@ Result<SummaryReply> Client::verify(VerifyRequest request, const std::function<v
     CUBIND_TRY(const Incoming incoming, state.next_of(request.id, end));
     if (const auto* summary = std::get_if<SummaryReply>(&incoming.reply)) return *summary;
     if (const auto* refused = std::get_if<ErrorReply>(&incoming.reply)) return Error{refused->code, refused->message};
+    if (std::holds_alternative<ProgressReply>(incoming.reply)) continue;  // only says that the daemon is at it
     const auto* verified = std::get_if<VerifyReply>(&incoming.reply);
     if (verified == nullptr) {
       state.connection.reset();

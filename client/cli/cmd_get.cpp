@@ -116,8 +116,9 @@ ordered_json kernel_json(const KernelReply& reply) {
 }
 
 std::string kernel_text(const KernelReply& reply) {
+  const ordered_json kernel = kernel_json(reply);  // lives as long as the loop
   std::vector<std::vector<std::string>> rows;
-  for (const auto& [name, value] : kernel_json(reply).items()) {
+  for (const auto& [name, value] : kernel.items()) {
     rows.push_back({name, value.is_string() ? printable(value.get<std::string>()) : value.dump()});
   }
   return table(rows);

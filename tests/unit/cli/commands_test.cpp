@@ -179,6 +179,9 @@ TEST_F(Commands, GetWritesTheCubinUnderItsNameOnlyWhenItIsThere) {
   const std::string bytes((std::istreambuf_iterator<char>(file)), {});
   EXPECT_EQ(bytes, as_text(made_up_code(3)));
   EXPECT_EQ(files(), 1u);
+  const auto text = run(get({"-o", path}));
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, StartsWith("key                 " + made_up_key(3).hex() + "\n"));
   const auto piped = run(get({"-o", "-"}));
   EXPECT_EQ(piped.out, as_text(made_up_code(3)));
 }
@@ -246,6 +249,7 @@ TEST_F(Commands, ListReadsAllPages) {
 TEST_F(Commands, VerifyEndsWithCorruptionIfARecordDiffers) {
   serve<VerifyRequest>([](Session& session, const VerifyRequest& request) {
     session.reply(VerifyReply{request.id, made_up_key(1), "one", true, ""});
+    session.reply(ProgressReply{request.id, 2, 1, 1, 0, 600});
     session.reply(VerifyReply{request.id, made_up_key(2), "two", false, "digest differs"});
     return session.reply(SummaryReply{request.id, 2, 0, 0, 0, 0, 0, 1, 10, 0});
   });
