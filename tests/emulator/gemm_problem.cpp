@@ -8,6 +8,7 @@
 
 #include "codegen/device/tile/smem_layout.cuh"
 #include "tests/emulator/machine/float16.hpp"
+#include "tests/emulator/packing.hpp"
 
 namespace cubind::emulator {
 namespace {
@@ -46,42 +47,6 @@ Operands make_operands(const GemmConfig& config, const GemmShape& s) {
   }
   for (unsigned i = 0; i < s.n; ++i) o.bias.push_back(to_bits(config.activation, s.bias ? normal(random) : 0));
   return o;
-}
-
-// weight_layout 1, from its definition: for each word, each of its eight nibbles. Padding: random nibbles, because the
-// kernel may count on nothing there (k from K on meets activations that are zero, rows from n on are not stored).
-void pack_weights(std::uint32_t* packed, const Operands& o, const GemmShape& s) {
-  std::mt19937 random(7);
-  const unsigned panels = (s.n + 15) / 16, units = (s.k + 63) / 64;
-  for (unsigned panel = 0; panel < panels; ++panel) {
-    for (unsigned unit = 0; unit < units; ++unit) {
-      for (unsigned lane = 0; lane < 32; ++lane) {
-        for (unsigned step = 0; step < 4; ++step) {
-          std::uint32_t word = 0;
-          for (unsigned j = 0; j < 4; ++j) {
-            for (unsigned h = 0; h < 2; ++h) {
-              const unsigned row = panel * 16 + lane / 4 + (j % 2 == 1 ? 8 : 0);
-              const unsigned k = unit * 64 + step * 16 + (j >= 2 ? 8 : 0) + 2 * (lane % 4) + h;
-              const std::uint32_t q = row < s.n && k < s.k ? o.q[std::size_t{row} * s.k + k] : random() & 15;
-              word |= q << (4 * j + 16 * h);
-            }
-          }
-          *packed++ = word;
-        }
-      }
-    }
-  }
-}
-
-// [panels][groups][8][2]: rows g and g + 8 next to each other. Rows from n on keep the buffer's poison.
-template <class T>
-void pack_groups(T* packed, const std::vector<T>& values, unsigned groups, unsigned n) {
-  for (unsigned row = 0; row < n; ++row) {
-    for (unsigned group = 0; group < groups; ++group) {
-      const std::size_t pair = (std::size_t{row / 16} * groups + group) * 8 + row % 8;
-      packed[pair * 2 + row % 16 / 8] = values[std::size_t{row} * groups + group];
-    }
-  }
 }
 
 struct Reference {
@@ -172,7 +137,7 @@ void check_gemm(const GemmConfig& config, void (*body)(const GemmParams&), const
     std::memcpy(x + std::size_t{token} * ldx, &operands.x[std::size_t{token} * s.k], s.k * 2);
   }
   auto* weights = allocate(static_cast<std::uint32_t*>(nullptr), "weights", std::size_t{panels} * units * 128, false);
-  pack_weights(weights, operands, s);
+  pack_weights(weights, operands.q, s.n, s.k);
   Bits16* scales = allocate(static_cast<Bits16*>(nullptr), "scales", std::size_t{panels} * groups * 16, false);
   pack_groups(scales, operands.scales, groups, s.n);
   unsigned char* zeros = nullptr;

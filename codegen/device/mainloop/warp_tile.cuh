@@ -66,6 +66,10 @@ class WarpTile {
   static constexpr unsigned kGroupSteps = kUnitSteps / kSmem.groups;
   // Scaling a group's sums costs 4 instructions for each 8 tokens, scaling its weights 4 for each step.
   static constexpr bool kScaleSums = kTokenTiles <= kGroupSteps / 2;
+  // One ldmatrix fetches four 8 x 8 matrices: two steps of a token tile, or, where registers are scarce, one step of
+  // two.
+  static constexpr unsigned kLoadTiles = kConfig.accumulators() >= 96 && kTokenTiles % 2 == 0 ? 2 : 1;
+  static constexpr unsigned kLoadSteps = 2 / kLoadTiles;
   using Dequant = Int4<kConfig.activation>;
   using Scales = RowScales<kConfig.activation, kScaleSums>;
 
@@ -121,13 +125,15 @@ class WarpTile {
                                   unsigned group, const unsigned (&words)[kRowTiles][kUnitSteps],
                                   const Scales (&scales)[kRowTiles], const Int4Offsets (&offsets)[kRowTiles]) {
     CUBIND_UNROLL
-    for (unsigned half = 0; half < kGroupSteps / 2; ++half) {
-      const unsigned first_step = group * kGroupSteps + half * 2;
-      unsigned b[kTokenTiles][4];
+    for (unsigned i = 0; i < kGroupSteps; i += kLoadSteps) {
+      const unsigned first_step = group * kGroupSteps + i;
+      unsigned b[kTokenTiles / kLoadTiles][4];
       CUBIND_UNROLL
-      for (unsigned t = 0; t < kTokenTiles; ++t) load_activations(b[t], stage, t, unit, first_step);
+      for (unsigned t = 0; t < kTokenTiles; t += kLoadTiles) {
+        load_activations(b[t / kLoadTiles], stage, t, unit, first_step);
+      }
       CUBIND_UNROLL
-      for (unsigned s = 0; s < 2; ++s) {
+      for (unsigned s = 0; s < kLoadSteps; ++s) {
         CUBIND_UNROLL
         for (unsigned r = 0; r < kRowTiles; ++r) {
           unsigned a[4];
@@ -135,18 +141,22 @@ class WarpTile {
           if constexpr (!kScaleSums) scales[r].scale_fragment(a);
           CUBIND_UNROLL
           for (unsigned t = 0; t < kTokenTiles; ++t) {
-            mma_k16<kConfig.activation, kConfig.mma>(sums[r][t], a, b[t][2 * s], b[t][2 * s + 1]);
+            const unsigned(&pair)[4] = b[t / kLoadTiles];
+            const unsigned first = 2 * (s + t % kLoadTiles);
+            mma_k16<kConfig.activation, kConfig.mma>(sums[r][t], a, pair[first], pair[first + 1]);
           }
         }
       }
     }
   }
 
-  // B fragments of 8 tokens and the two steps from first_step on. Lane i names row i % 8 of the 8 x 8 matrix i / 8.
+  // B fragments of kLoadTiles token tiles and kLoadSteps steps from the given ones on: four 8 x 8 matrices, those along
+  // k first. Lane i names row i % 8 of matrix i / 8.
   CUBIND_DEVICE void load_activations(unsigned (&b)[4], unsigned stage, unsigned token_tile, unsigned unit,
                                       unsigned first_step) const {
-    const unsigned token = warp_m_ * kConfig.warp_tokens() + token_tile * kMmaTokens + lane_ % 8;
-    const unsigned chunk = unit * (kUnitK / 8) + first_step * (kMmaK / 8) + lane_ / 8;
+    const unsigned matrix = lane_ / 8, tile = token_tile + matrix / (2 * kLoadSteps);
+    const unsigned token = warp_m_ * kConfig.warp_tokens() + tile * kMmaTokens + lane_ % 8;
+    const unsigned chunk = unit * (kUnitK / 8) + first_step * (kMmaK / 8) + matrix % (2 * kLoadSteps);
     ptx::ldmatrix_x4(b, stage + kSmem.activations + token * kRowBytes + swizzled_chunk(token, chunk) * kChunkBytes);
   }
 
