@@ -226,11 +226,11 @@ Status run(Arguments arguments) {
   });
   if (arguments.shapes.empty())
     return Error{ErrorCode::invalid_argument, "no shape fits format \"" + arguments.format + "\""};
-  CUBIND_TRY(const auto daemon, test::GpuDaemon::find_or_start());
+  CUBIND_TRY(const std::string socket, test::gpu_daemon_socket());
   const test::PrimaryContext context;
   CUBIND_TRY(const cuda::DeviceTarget device, cuda::device_target(test::gpu(), 0));
   ClientOptions options;
-  options.socket_path = daemon.socket();
+  options.socket_path = socket;
   options.name = "kernel_sweep";
   options.connect_deadline = std::chrono::seconds(30);
   CUBIND_TRY(const auto client, Client::open(options));

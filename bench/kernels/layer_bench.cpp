@@ -159,9 +159,9 @@ class Bench {
 
 Result<bool> run(const Arguments& arguments) {
   CUBIND_TRY(const GemmDescriptor descriptor, descriptor_from_name(arguments.format));
-  CUBIND_TRY(const auto daemon, test::GpuDaemon::find_or_start());
+  CUBIND_TRY(const std::string socket, test::gpu_daemon_socket());
   ClientOptions options;
-  options.socket_path = daemon.socket();
+  options.socket_path = socket;
   options.name = "layer_bench";
   options.connect_deadline = std::chrono::seconds(30);
   CUBIND_TRY(const auto client, Client::open(options));

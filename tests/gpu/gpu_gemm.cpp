@@ -200,7 +200,7 @@ int run(const Run& shapes, const std::string& only) {
     std::printf("skipped: %s\n", reason.c_str());
     return kSkipped;
   }
-  const auto daemon = GpuDaemon::find_or_start();
+  const auto daemon = gpu_daemon_socket();
   if (!daemon) {
     std::printf("skipped: %s\n", daemon.error().message.c_str());
     return kSkipped;
@@ -208,7 +208,7 @@ int run(const Run& shapes, const std::string& only) {
   const PrimaryContext context;
   load_test_kernels();
   auto options = cb::sized<cubind_client_options>();
-  options.socket = daemon->socket().c_str();
+  options.socket = daemon->c_str();
   options.connect_deadline_ms = 30'000;
   options.name = "gpu_gemm";
   const cb::Client client = must(cb::Client::open(options), "client");

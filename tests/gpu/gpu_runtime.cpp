@@ -266,13 +266,13 @@ int run() {
     std::printf("skipped: %s\n", reason.c_str());
     return kSkipped;
   }
-  const auto daemon = GpuDaemon::find_or_start();
+  const auto daemon = gpu_daemon_socket();
   if (!daemon) {
     std::printf("skipped: %s\n", daemon.error().message.c_str());
     return kSkipped;
   }
-  step("8 processes, cold", [&] { processes_at_once(daemon->socket()); });
-  const cb::Client client = open_client(daemon->socket());
+  step("8 processes, cold", [&] { processes_at_once(*daemon); });
+  const cb::Client client = open_client(*daemon);
   const auto layers = prepare_model(client);
   const PrimaryContext context;
   const Model model;
@@ -280,7 +280,7 @@ int run() {
   step("two streams", [&] { two_streams_at_once(layers, model); });
   step("two contexts", [&] { second_context(layers, model, context); });
   step("fork", [&] { forked_child_is_refused(layers, model); });
-  step("8 processes, warm", [&] { processes_at_once(daemon->socket()); });
+  step("8 processes, warm", [&] { processes_at_once(*daemon); });
   std::printf("{\"figure\": \"gpu.runtime_failed\", \"value\": %d, \"bound\": 0, \"holds\": %s, \"detail\": \"\"}\n",
               failures, failures == 0 ? "true" : "false");
   return failures == 0 ? 0 : 1;

@@ -4,15 +4,59 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <utility>
 
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char** environ;
-
 namespace cubind::test {
+namespace {
+
+struct OwnDaemon {
+  std::string folder, socket;
+  pid_t pid = 0;
+
+  Status start(const std::string& program);
+  ~OwnDaemon();
+};
+
+Status OwnDaemon::start(const std::string& program) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "cubind-gpu-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) return Error{ErrorCode::internal, "cannot make a temporary folder"};
+  folder = pattern;
+  socket = folder + "/cubind.sock";
+  const std::string store = folder + "/store";
+  const char* arguments[] = {program.c_str(),          "--socket", socket.c_str(), "--store", store.c_str(),
+                             "--allow-any-filesystem", "true",     "--log-level",  "warn",    nullptr};
+  pid = ::fork();
+  if (pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // of the thread that forks: the main thread of these programs
+    ::execv(program.c_str(), const_cast<char**>(arguments));
+    ::_exit(127);
+  }
+  if (pid > 0) return {};
+  return Error{ErrorCode::resource_exhausted, "cannot start \"" + program + "\""};
+}
+
+OwnDaemon::~OwnDaemon() {
+  if (pid > 0) {
+    ::kill(pid, SIGTERM);
+    ::waitpid(pid, nullptr, 0);
+  }
+  std::error_code ignored;
+  if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
+}
+
+std::string daemon_program() {
+  if (const char* named = std::getenv("CUBIND_DAEMON"); named != nullptr) return named;
+  for (const char* relative : {"/cubind", "/../bin/cubind", "/../cubind", "/../../bin/cubind"}) {
+    const std::string path = program_folder() + relative;
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return {};
+}
+
+}  // namespace
 
 std::string program_path() {
   char path[PATH_MAX] = "";
@@ -25,54 +69,18 @@ std::string program_folder() {
   return program.substr(0, program.rfind('/'));
 }
 
-Result<GpuDaemon> GpuDaemon::find_or_start() {
-  GpuDaemon made;
-  if (const char* socket = std::getenv("CUBIND_SOCKET"); socket != nullptr && *socket != '\0') {
-    made.socket_ = socket;
-    return made;
-  }
-  std::string daemon;
-  if (const char* named = std::getenv("CUBIND_DAEMON"); named != nullptr) {
-    daemon = named;
-  } else {
-    for (const char* relative : {"/cubind", "/../bin/cubind", "/../cubind", "/../../bin/cubind"}) {
-      if (daemon.empty() && ::access((program_folder() + relative).c_str(), X_OK) == 0) {
-        daemon = program_folder() + relative;
-      }
+Result<std::string> gpu_daemon_socket() {
+  if (const char* socket = std::getenv("CUBIND_SOCKET"); socket != nullptr && *socket != '\0')
+    return std::string(socket);
+  static OwnDaemon daemon;
+  if (daemon.pid == 0) {
+    const std::string program = daemon_program();
+    if (program.empty() || ::access(program.c_str(), X_OK) != 0) {
+      return Error{ErrorCode::unavailable, "no daemon: set CUBIND_SOCKET, or CUBIND_DAEMON to the cubind program"};
     }
+    CUBIND_CHECK(daemon.start(program));
   }
-  if (daemon.empty() || ::access(daemon.c_str(), X_OK) != 0) {
-    return Error{ErrorCode::unavailable, "no daemon: set CUBIND_SOCKET, or CUBIND_DAEMON to the cubind program"};
-  }
-  std::string pattern = (std::filesystem::temp_directory_path() / "cubind-gpu-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) return Error{ErrorCode::internal, "cannot make a temporary folder"};
-  made.folder_ = pattern;
-  made.socket_ = made.folder_ + "/cubind.sock";
-  const std::string store = made.folder_ + "/store";
-  const char* arguments[] = {daemon.c_str(), "--socket",    made.socket_.c_str(),
-                             "--store",      store.c_str(), "--allow-any-filesystem",
-                             "--log-level",  "warn",        nullptr};
-  if (::posix_spawn(&made.pid_, daemon.c_str(), nullptr, nullptr, const_cast<char**>(arguments), environ) != 0) {
-    made.pid_ = 0;
-    return Error{ErrorCode::unavailable, "cannot start \"" + daemon + "\""};
-  }
-  return made;
-}
-
-GpuDaemon::GpuDaemon(GpuDaemon&& other) noexcept
-    : socket_(std::move(other.socket_)),
-      folder_(std::exchange(other.folder_, {})),
-      pid_(std::exchange(other.pid_, 0)) {}
-
-GpuDaemon::~GpuDaemon() {
-  if (pid_ > 0) {
-    ::kill(pid_, SIGTERM);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  if (!folder_.empty()) {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
+  return daemon.socket;
 }
 
 }  // namespace cubind::test
