@@ -18,7 +18,10 @@ KernelService::KernelService(const Parts& parts)
 
 KernelService::Asked KernelService::get_or_build(const KernelRef& kernel, Priority priority, FlightWaiter& waiter,
                                                  std::size_t tag) {
-  if (auto hit = parts_.memory.get(kernel->key)) return {std::move(hit), {}};
+  if (auto hit = parts_.memory.get(kernel->key)) {
+    parts_.store.touch(kernel->key);  // or eviction would take from the disk what memory answers all day
+    return {std::move(hit), {}};
+  }
 
   // From here on the work is shared. Losing this waiter does not stop it: others may wait, and the next one will ask.
   const auto joined = flights_.join(kernel->key, priority, waiter, tag);

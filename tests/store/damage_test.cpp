@@ -117,7 +117,7 @@ TEST_F(StoreDamageTest, FlippedBitsInTablesNeverGiveWrongBytes) {
   ASSERT_FALSE(tables.empty());
   std::uint64_t misses = 0;
   for (const auto& name : tables) {
-    for (const double where : {0.0, 0.3, 0.6, 0.97, 1.0}) {
+    for (const double where : {0.0, 0.4, 0.97}) {
       open_damaged(name, [&](const auto& path) { flip(path, where); });
       misses += misses_and_mends();
       for (int i = 0; i < 4; ++i) {  // a damaged table may latch an error at its next compaction
@@ -162,7 +162,9 @@ TEST_F(StoreDamageTest, TruncatedOrMissingFilesCostAtMostTheStore) {
   close();
   keep();
   for (const std::string kind : {".blob", ".sst", "MANIFEST", "CURRENT", "OPTIONS", "IDENTITY"}) {
-    for (const auto& name : files(kind)) {
+    auto names = files(kind);
+    names.resize(std::min<std::size_t>(names.size(), 2));
+    for (const auto& name : names) {
       for (const int damage : {0, 1, 2}) {
         open_damaged(name, [&](const auto& path) {
           if (damage == 0) fs::resize_file(path, fs::file_size(path) / 2);

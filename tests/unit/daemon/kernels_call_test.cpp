@@ -63,6 +63,7 @@ TEST_F(KernelsCallTest, TheSecondTimeItIsAHitThatTouchesNoDisk) {
   const auto all = client.heard();
   EXPECT_EQ(only<KernelReply>(client, all).outcome, Outcome::hit_memory);
   EXPECT_EQ(service.store.gets, gets);
+  EXPECT_EQ(service.store.touches, 1) << "a use for the store's eviction all the same";
   EXPECT_EQ(service.pool.submitted(), 1u);
 }
 

@@ -47,8 +47,9 @@ class ManualExecutor final : public Executor {
 class MapStore final : public ArtifactStore {
  public:
   bool put_fails = false;
-  int gets = 0;
+  int gets = 0, touches = 0;
 
+  void touch(const KernelKey&) override { ++touches; }
   Result<std::optional<Artifact>> get(const KernelKey& key, const std::vector<Ingredient>&) override {
     ++gets;
     const auto found = artifacts.find(key);
