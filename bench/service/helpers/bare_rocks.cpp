@@ -1,6 +1,8 @@
 // What opening the store's database costs without us: the same column families, one record and its cubin read, done.
-//   bare_rocks FOLDER [KEY]     FOLDER is <root>/v1 of a stopped daemon; KEY 64 hexadecimal digits, else the first
-// Prints {"open_ms": ..., "read_ms": ..., "cubin_bytes": ...}. start.open_ratio compares its whole run with ours.
+//   cubind-bench-bare-rocks FOLDER [KEY]     FOLDER is <root>/v1 of a stopped daemon; KEY 64 hexadecimal digits, else
+//   the first
+// Prints {"open_ms": ..., "read_ms": ..., "cubin_bytes": ...}. start.open_ratio compares the time from its exec to this
+// line with the daemon's from exec to the first hit.
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -27,7 +29,7 @@ std::string from_hex(const std::string& hex) {
 }
 
 int fail(const rocksdb::Status& status) {
-  std::fprintf(stderr, "bare_rocks: %s\n", status.ToString().c_str());
+  std::fprintf(stderr, "cubind-bench-bare-rocks: %s\n", status.ToString().c_str());
   return 1;
 }
 
@@ -35,7 +37,7 @@ int fail(const rocksdb::Status& status) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: bare_rocks FOLDER [KEY]\n");
+    std::fprintf(stderr, "usage: cubind-bench-bare-rocks FOLDER [KEY]\n");
     return 2;
   }
   const auto start = std::chrono::steady_clock::now();
@@ -67,6 +69,7 @@ int main(int argc, char** argv) {
   if (!status.ok()) return fail(status);
   std::printf("{\"open_ms\": %.3f, \"read_ms\": %.3f, \"cubin_bytes\": %zu}\n", open_ms, ms_since(start) - open_ms,
               cubin.size());
+  std::fflush(stdout);  // closing is not part of it
   for (auto* handle : handles) db->DestroyColumnFamilyHandle(handle);
   return 0;
 }

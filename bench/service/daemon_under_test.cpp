@@ -1,0 +1,94 @@
+#include "bench/service/daemon_under_test.hpp"
+
+#include <csignal>
+#include <filesystem>
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+namespace cubind::bench {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+namespace {
+constexpr milliseconds kStartPatience{20'000};
+constexpr milliseconds kStopPatience{30'000};
+}  // namespace
+
+Result<DaemonUnderTest> DaemonUnderTest::prepare(const Programs& programs, const std::string& name) {
+  DaemonUnderTest daemon;
+  daemon.programs_ = programs;
+  daemon.folder_ = programs.scratch + "/" + name;
+  daemon.socket_ = daemon.folder_ + "/s";
+  daemon.toolchain_ = daemon.folder_ + "/toolchain/libnvrtc.so";
+  std::error_code error;
+  fs::create_directories(daemon.folder_ + "/toolchain", error);
+  if (!error) fs::copy_file(programs.counter, daemon.toolchain_, fs::copy_options::overwrite_existing, error);
+  if (error) {
+    return Error{ErrorCode::internal, "folder \"" + daemon.folder_ + "\" cannot be made: " + error.message()};
+  }
+  return daemon;
+}
+
+Status DaemonUnderTest::launch(const Options& options) {
+  std::vector<std::string> command = {programs_.daemon,
+                                      "--socket",
+                                      socket_,
+                                      "--store",
+                                      store_root(),
+                                      "--allow-any-filesystem",
+                                      "true",
+                                      "--worker",
+                                      programs_.worker,
+                                      "--toolchain-path",
+                                      toolchain_,
+                                      "--workers",
+                                      std::to_string(options.workers),
+                                      "--log-level",
+                                      "info"};
+  ChildProcess::Options how;
+  how.stderr_file = log_file();
+  if (!options.fault.empty()) how.environment.push_back("CUBIND_FAULT=" + options.fault);
+  CUBIND_TRY(process_, ChildProcess::start(command, how));
+  return {};
+}
+
+Status DaemonUnderTest::start(const Options& options) {
+  CUBIND_CHECK(launch(options));
+  auto client = connect("bench");
+  if (client.ok()) return {};
+  return Error{ErrorCode::unavailable,
+               "the daemon does not answer, see \"" + log_file() + "\": " + client.error().message};
+}
+
+Status DaemonUnderTest::stop() {
+  process_.signal(SIGTERM);
+  const int status = process_.wait(kStopPatience);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  return Error{ErrorCode::internal,
+               "the daemon ended with wait status \"" + std::to_string(status) + "\", see \"" + log_file() + "\""};
+}
+
+Result<std::unique_ptr<Client>> DaemonUnderTest::connect(const std::string& client_name) const {
+  ClientOptions options;
+  options.socket_path = socket_;
+  options.name = client_name;
+  options.connect_deadline = kStartPatience;
+  return Client::open(options);
+}
+
+std::uint64_t DaemonUnderTest::compiles() const {
+  std::error_code none;
+  const auto size = fs::file_size(toolchain_ + ".count", none);
+  return none ? 0 : size;
+}
+
+std::chrono::system_clock::time_point DaemonUnderTest::last_compile_began() const {
+  struct stat status {};
+  if (::stat((toolchain_ + ".count").c_str(), &status) != 0) return {};
+  return std::chrono::system_clock::time_point(std::chrono::seconds(status.st_mtim.tv_sec) +
+                                               std::chrono::nanoseconds(status.st_mtim.tv_nsec));
+}
+
+}  // namespace cubind::bench

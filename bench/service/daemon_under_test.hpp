@@ -1,0 +1,44 @@
+// A real daemon in a folder of its own: socket, store, log, and a copy of the counting NVRTC as its only toolchain.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "base/result.hpp"
+#include "bench/service/programs.hpp"
+#include "client/client.hpp"
+
+namespace cubind::bench {
+
+class DaemonUnderTest {
+ public:
+  struct Options {
+    unsigned workers = 0;  // 0: as the daemon chooses
+    std::string fault;     // CUBIND_FAULT, for builds that have fault points
+  };
+
+  // Makes the folder; an existing store in it is kept.
+  static Result<DaemonUnderTest> prepare(const Programs& programs, const std::string& name);
+
+  Status start(const Options& options);   // returns when a greeting was answered
+  Status launch(const Options& options);  // returns when the process was started
+  Status stop();                          // SIGTERM, then waits; the error says how it ended
+  Result<std::unique_ptr<Client>> connect(const std::string& client_name) const;
+
+  std::uint64_t compiles() const;  // since prepare(), over restarts
+  // When the last counted compile began, by the wall clock (to a tick of the kernel's, at most 10 ms early).
+  std::chrono::system_clock::time_point last_compile_began() const;
+
+  const std::string& socket() const { return socket_; }
+  std::string store_root() const { return folder_ + "/store"; }
+  const std::string& toolchain_path() const { return toolchain_; }
+  std::string log_file() const { return folder_ + "/log"; }
+
+ private:
+  Programs programs_;
+  std::string folder_, socket_, toolchain_;
+  ChildProcess process_;
+};
+
+}  // namespace cubind::bench

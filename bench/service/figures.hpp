@@ -1,0 +1,50 @@
+// The figures of the service, by what they need. Each measures with real processes; an error means that it could not be
+// measured. Counts and booleans among them are also tests (tests/e2e/service_figures_test.cpp), at the sizes given
+// here.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/result.hpp"
+#include "bench/service/daemon_under_test.hpp"
+#include "bench/service/figure.hpp"
+#include "bench/service/programs.hpp"
+#include "protocol/messages.hpp"
+
+namespace cubind::bench {
+
+using Figures = std::vector<Figure>;
+
+inline constexpr std::size_t kStampedeProcesses = 64;
+inline constexpr std::size_t kFleetProcesses = 8;
+inline constexpr std::size_t kRecordsOnDisk = 1000;
+inline constexpr std::chrono::milliseconds kToolchainHold{2000};
+
+// stampede.nvrtc_calls, stampede.distinct_sha256, stampede.tail_ratio: one cold kernel a repeat.
+Result<Figures> stampede_figures(const Programs& programs, std::size_t repeats);
+
+// fleet.extra_compiles, fleet.schedule_ratio: `daemon` is running and knows no kernel yet.
+Result<Figures> fleet_figures(DaemonUnderTest& daemon, const std::vector<LayerSpec>& layers);
+
+// model.distinct_keys, model.m_buckets: `daemon` is running; what it lacks of the catalogue is compiled.
+Result<Figures> model_figures(DaemonUnderTest& daemon, const std::vector<LayerSpec>& layers);
+
+// boot.ratio: `daemon` has the model's kernels on disk and is not running; nor is it afterwards.
+Result<Figures> boot_figures(const Programs& programs, DaemonUnderTest& daemon, const std::vector<LayerSpec>& layers,
+                             std::size_t repeats);
+
+// hit.pinned_ratio, batch.ratio: the same.
+Result<Figures> hit_figures(const Programs& programs, DaemonUnderTest& daemon, const std::vector<LayerSpec>& layers,
+                            std::size_t blocks);
+
+// start.hit_before_toolchain: the same; the daemon has to be built with fault points.
+Result<Figures> hit_before_toolchain_figures(DaemonUnderTest& daemon, const std::vector<LayerSpec>& layers);
+
+// start.open_ratio.
+Result<Figures> open_figures(const Programs& programs, std::size_t repeats);
+
+// compile.ratio.
+Result<Figures> compile_figures(const Programs& programs, const LayerSpec& layer, std::size_t repeats);
+
+}  // namespace cubind::bench
