@@ -9,7 +9,7 @@ scripts/setup.sh
 cmake --preset gpu --log-level=WARNING -DCMAKE_INSTALL_PREFIX=/ -DCMAKE_INSTALL_RPATH='$ORIGIN/../lib' \
   -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags -DCMAKE_SHARED_LINKER_FLAGS=-Wl,--disable-new-dtags \
   -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_BUILD_RPATH='$ORIGIN/../lib;$ORIGIN/../../lib'
-cmake --build build/gpu --target all
+cmake --build build/gpu --target cubind cubind-worker cubinctl cubind_client boot_model gpu_gemm gpu_runtime kernel_sweep layer_bench
 
 rm -rf "$out"
 mkdir -p "$out"/{bin,lib,tests,bench,scripts,examples}

@@ -55,7 +55,12 @@ start_daemon() {
 counter() { "$bin/cubinctl" stats --json | python3 -c "import json,sys; print(int(json.load(sys.stdin)['$1']))"; }
 
 plan=$("$bin/cubinctl" prewarm "$config" --arch $arch --tp 1 --max-m $max_m --dry-run --json)
-read -r format <<<"$(python3 -c "import json,sys; print(json.load(sys.stdin)['format'])" <<<"$plan")"
+# The kernels are named after their class (all groups of 64 and more share code); the model's own format has its group.
+format=$(python3 -c "
+import json, re, sys
+group = json.load(open(sys.argv[1]))['quantization_config']['group_size']
+print(re.sub(r'-(g64|ch)(?=-|$)', f'-g{group}' if group and group > 0 else '-ch', json.load(sys.stdin)['kernels'][0]['format']))
+" "$config" <<<"$plan")
 mapfile -t layers < <(python3 -c "
 import json,sys
 for l in json.load(sys.stdin)['layers']: print(f\"{l['name']}:{l['n']}:{l['k']}\")" <<<"$plan")
@@ -104,7 +109,8 @@ echo "  compiles: $compiled; every kernel in hand after $(slowest) ms in the slo
 echo
 if [ -x "$bench/layer_bench" ] && ls /dev/nvidia[0-9]* >/dev/null 2>&1; then
   echo "4. GPU: every layer at several m, checked against float64"
-  "$bench/layer_bench" --format "$format" --max-m $max_m "${layers[@]}"
+  shapes=$(printf '%s\n' "${layers[@]}" | sed 's/^[^:]*:\([0-9]*\):\([0-9]*\)$/\1x\2/' | paste -sd,)
+  "$bench/layer_bench" --format "$format" --shapes "$shapes"
 elif ls /dev/nvidia[0-9]* >/dev/null 2>&1; then
   echo "4. GPU here, but this build has no layer_bench: scripts/bundle.sh makes a bundle with it"
 else
