@@ -89,7 +89,7 @@ start_daemon
 boot_all
 compiled=$(counter cubind_compiles_succeeded_total)
 wanted=$(sed -n 's/^kernels=\([0-9]*\).*/\1/p' "$root/boot.1")
-seconds=$("$bin/cubinctl" stats --json | python3 -c "import json,sys; print(f\"{json.load(sys.stdin)['cubind_compile_seconds_total']:.1f}\")")
+seconds=$("$bin/cubinctl" stats --json | python3 -c "import json,sys; print(f\"{json.load(sys.stdin)['cubind_compile_milliseconds_total'] / 1000:.1f}\")")
 echo "  compiles done: $compiled for $wanted distinct kernels in use, $seconds s of compiling; slowest process $(slowest) ms"
 [ "$compiled" = "$wanted" ] || { echo "quickstart: expected $wanted compiles" >&2; exit 1; }
 
