@@ -76,7 +76,7 @@ class ZygoteCompilePoolTest : public ::testing::Test {
   }
 
   template <class Condition>
-  bool wait_for(Condition condition, seconds limit = seconds(60)) {
+  bool wait_for(Condition condition, seconds limit = seconds(300)) {
     const auto end = std::chrono::steady_clock::now() + limit;
     while (!condition() && std::chrono::steady_clock::now() < end) io_.run_one_for(milliseconds(100));
     return condition();
