@@ -1,17 +1,36 @@
-// The scales of rows g and g + 8 over one group of k, applied in one of two places:
+// The scales of rows g and g + 8 over one group of k, applied in one of three places:
 //
 //   to weights   4 multiplications of pairs for each 16 x 16 fragment, whatever the number of tokens; the products are
 //                rounded to 16 bits.
 //   to sums      the group's MMAs add up unscaled weights, exactly; then 4 f32 fma for each 8 tokens. Cheaper if a warp
 //                has few tokens: per 64 k, 16 against 4 for each 8 tokens.
+//   at the end   where it would be weights but a row has one scale for all of k (per channel): the main loop takes 1
+//                for it, the weights add up exactly, and epilogue/output.cuh multiplies. A run-time choice, as the
+//                group's size is. Otherwise a row's 16 possible products would be rounded alike all along k, which
+//                adds up to a wrong gain.
 //
-// Both take in kFactor, by which the dequantizer divides.
+// The first two take in kFactor, by which the dequantizer divides.
 #pragma once
 
+#include "codegen/device/config.cuh"
 #include "codegen/device/ptx/prmt.cuh"
 #include "codegen/device/tile/number.cuh"
+#include "protocol/kernel_abi.hpp"
 
 namespace cubind {
+
+// Scaling a group's sums costs 4 instructions for each 8 tokens, scaling its weights 4 for each step of 16 k.
+constexpr CUBIND_HD bool scales_sums(const GemmConfig& config) {
+  const unsigned group_steps = config.scale_class == ScaleClass::g32 ? 2 : 4;
+  return config.warp_tokens() / 8 <= group_steps / 2;
+}
+
+// Only where it makes the weights exact: sums are scaled exactly anyway.
+template <GemmConfig kConfig>
+CUBIND_DEVICE bool scales_at_end(const GemmParams& params) {
+  if constexpr (scales_sums(kConfig) || kConfig.scale_class != ScaleClass::g64_plus) return false;
+  return params.k_groups == 1;
+}
 
 template <DType kType, bool kOnSums>
 struct RowScales;

@@ -71,7 +71,7 @@ CUBIND_DEVICE void gemm_mma_sync(const GemmParams& params) {
   const unsigned left = first < k_tiles ? k_tiles - first : 0;
   const unsigned count = left < params.k_tiles_per_split ? left : params.k_tiles_per_split;
 
-  WarpTile<kConfig> warp_tile(tid);
+  WarpTile<kConfig> warp_tile(params, tid);
   multiply_k_tiles(warp_tile, StageSource<kConfig>(params, tid, first), shared, count);
   write_sums(warp_tile, shared);
   ptx::bar_sync();

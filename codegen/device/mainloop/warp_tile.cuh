@@ -13,6 +13,7 @@
 #include "codegen/device/mainloop/mma_k16.cuh"
 #include "codegen/device/ptx/ldmatrix.cuh"
 #include "codegen/device/ptx/shared_memory.cuh"
+#include "codegen/device/tile/number.cuh"
 #include "codegen/device/tile/smem_layout.cuh"
 #include "codegen/device/tile/swizzle.cuh"
 
@@ -24,7 +25,8 @@ class WarpTile {
   static constexpr unsigned kRowTiles = kConfig.warp_rows() / kMmaRows;
   static constexpr unsigned kTokenTiles = kConfig.warp_tokens() / kMmaTokens;
 
-  CUBIND_DEVICE explicit WarpTile(unsigned tid) : lane_(tid % kWarpLanes) {
+  CUBIND_DEVICE WarpTile(const GemmParams& params, unsigned tid)
+      : lane_(tid % kWarpLanes), scales_at_end_(scales_at_end<kConfig>(params)) {
     const unsigned warp = tid / kWarpLanes;
     warp_n_ = warp % kConfig.warps_n;
     warp_m_ = warp / kConfig.warps_n % kConfig.warps_m;
@@ -64,8 +66,7 @@ class WarpTile {
   static constexpr unsigned kUnits = kSmem.units / kConfig.warps_k;
   static constexpr unsigned kRowBytes = kConfig.tile_k * 2;  // of an activation row in a stage
   static constexpr unsigned kGroupSteps = kUnitSteps / kSmem.groups;
-  // Scaling a group's sums costs 4 instructions for each 8 tokens, scaling its weights 4 for each step.
-  static constexpr bool kScaleSums = kTokenTiles <= kGroupSteps / 2;
+  static constexpr bool kScaleSums = scales_sums(kConfig);
   // One ldmatrix fetches four 8 x 8 matrices: two steps of a token tile, or, where registers are scarce, one step of
   // two.
   static constexpr unsigned kLoadTiles = kConfig.accumulators() >= 96 && kTokenTiles % 2 == 0 ? 2 : 1;
@@ -94,8 +95,9 @@ class WarpTile {
     for (unsigned r = 0; r < kRowTiles; ++r) {
       const unsigned slot = ((warp_n_ * kRowTiles + r) * kSmem.units + unit) * kSmem.groups + group;
       const unsigned g = lane_ / 4;
-      scales[r] = Scales::template from_pair<Dequant::kFactor>(
-          ptx::ld_shared_u32(stage + kSmem.scales + slot * kGroupScaleBytes + g * 4));
+      const unsigned pair = ptx::ld_shared_u32(stage + kSmem.scales + slot * kGroupScaleBytes + g * 4);
+      scales[r] =
+          Scales::template from_pair<Dequant::kFactor>(scales_at_end_ ? Number<kConfig.activation>::kOne2 : pair);
       if constexpr (kConfig.zero_points) {
         offsets[r] = Dequant::from_zeros(ptx::ld_shared_u16(stage + kSmem.zeros + slot * kGroupZeroBytes + g * 2));
       } else {
@@ -161,6 +163,7 @@ class WarpTile {
   }
 
   unsigned lane_, warp_n_, warp_m_, warp_k_;
+  bool scales_at_end_;
   float accumulators_[kRowTiles][kTokenTiles][4];
 };
 

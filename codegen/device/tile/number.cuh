@@ -12,6 +12,7 @@ struct Number;
 
 template <>
 struct Number<DType::f16> {
+  static constexpr unsigned kOne2 = 0x3c003c00u;
   static constexpr unsigned kMinusZero2 = 0x80008000u;
   static CUBIND_DEVICE unsigned fma2(unsigned a, unsigned b, unsigned c) { return ptx::fma_rn_f16x2(a, b, c); }
   static CUBIND_DEVICE float low(unsigned pair) { return ptx::cvt_f32_f16(pair & 0xffffu); }
@@ -23,6 +24,7 @@ struct Number<DType::f16> {
 
 template <>
 struct Number<DType::bf16> {
+  static constexpr unsigned kOne2 = 0x3f803f80u;
   static constexpr unsigned kMinusZero2 = 0x80008000u;
   static CUBIND_DEVICE unsigned fma2(unsigned a, unsigned b, unsigned c) { return ptx::fma_rn_bf16x2(a, b, c); }
   static CUBIND_DEVICE float low(unsigned pair) { return ptx::float_of_bits(pair << 16); }
