@@ -1,13 +1,7 @@
-// The logging facade: events with key=value fields, as lines of text or JSON on standard error. Only daemon/ and
-// client/cli/ log; libraries return errors. One call is one line. Thread-safe.
-//
-// A line costs its caller the formatting and an append to a buffer; one thread writes the buffer out, at most
-// kLogDelay later, so that a slow reader of the log never holds up an answer. When the buffer is full, lines are lost
-// and counted. Everything is written before the program ends through exit() or main's return.
+// The logging facade: events with key=value fields, written as text or as JSON lines to standard error. Only daemon/
+// and client/cli/ log; libraries return errors. One call is one line. Thread-safe after configure().
 #pragma once
 
-#include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -16,9 +10,6 @@
 #include <type_traits>
 
 namespace cubind {
-
-inline constexpr std::chrono::milliseconds kLogDelay{20};
-inline constexpr std::size_t kLogBufferBytes = 1 << 20;
 
 enum class LogLevel : int { debug = 0, info = 1, warn = 2, error = 3, off = 4 };
 enum class LogFormat : int { text = 0, json = 1 };
@@ -35,12 +26,11 @@ struct LogField {
   LogField(std::string_view k, T v) : key(k), value(std::to_string(v)), is_number(true) {}
 };
 
-// Call once, before threads start; `fd` stays the caller's. Text: `2026-11-30T18:56:30.123Z info get key=3fa1c2
-// outcome=built`; JSON: {"time": ..., "level": "info", "event": "get", "key": "3fa1c2", ...}.
-void configure_log(LogLevel level, LogFormat format, int fd = 2);
+// Call once, before threads start. Text: `2026-11-30T18:56:30.123Z info get key=3fa1c2 outcome=built`;
+// JSON: {"time": ..., "level": "info", "event": "get", "key": "3fa1c2", ...}.
+void configure_log(LogLevel level, LogFormat format);
 LogLevel log_level();
-std::uint64_t log_lines_lost();  // because the buffer was full
-void flush_log();                // returns when what was logged before is written
+std::uint64_t log_lines_lost();  // because the writer's queue was full
 
 // `event` is a stable word (get, compile, start, stop); values with spaces are quoted in text.
 void log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields);

@@ -2,6 +2,7 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)            # base/sha256
+find_package(spdlog 1.10 REQUIRED)            # base/log
 find_package(CapnProto 0.9 REQUIRED)          # protocol/codec
 find_package(RocksDB 7.8 CONFIG REQUIRED)     # cache/rocks_*
 find_package(Boost 1.81 REQUIRED)             # Asio: daemon/{app,server,session,compile_pool}; headers only

@@ -199,7 +199,6 @@ class Daemon final : public App {
         log(LogLevel::info, "signal", {{"signal", "SIGHUP"}, {"then", "ignored: a changed config needs a restart"}});
       } else if (draining_) {
         log(LogLevel::warn, "stop", {{"reason", "a second signal"}, {"then", "ends at once"}});
-        flush_log();
         ::_exit(1);
       } else {
         drain(signal == SIGTERM ? "SIGTERM" : "SIGINT");

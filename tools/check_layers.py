@@ -42,6 +42,7 @@ THIRD_PARTY = [
     (re.compile(r"^(capnp|kj)/|\.capnp\.h$"), ["protocol/codec", "protocol/schema/"]),
     (re.compile(r"^rocksdb/"), ["cache/rocks_"]),
     (re.compile(r"^boost/"), ["daemon/app", "daemon/server", "daemon/session", "daemon/zygote", "daemon/compile_pool"]),
+    (re.compile(r"^spdlog/"), ["base/log"]),
     (re.compile(r"^openssl/"), ["base/sha256", "cache/signing"]),
     (re.compile(r"^nlohmann/"), ["client/cli/", "client/model/"]),
     (re.compile(r"^CLI/"), ["client/cli/", "daemon/config", "daemon/main"]),
