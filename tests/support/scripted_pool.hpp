@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
@@ -23,9 +24,9 @@ class ScriptedPool final : public CompilePool {
 
   // ---- the script; thread-safe
 
-  bool automatic = false;              // every job succeeds at once
-  std::optional<ErrorCode> fail_with;  // jobs of an automatic pool fail with this instead
-  std::size_t workers = 2;             // that many jobs count as running, the oldest ones
+  bool automatic = false;                // every job succeeds at once
+  std::optional<ErrorCode> fail_with;    // jobs of an automatic pool fail with this instead
+  std::atomic<std::size_t> workers = 2;  // set by the test's thread; that many jobs count as running, the oldest ones
 
   std::size_t jobs() const {
     const std::lock_guard lock(mutex_);

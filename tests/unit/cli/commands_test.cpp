@@ -1,6 +1,7 @@
 // Commands against a scripted daemon: what they ask for, what they print, and how they end. The real daemon is
 // tests/e2e's business.
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 
@@ -278,7 +279,7 @@ TEST_F(Commands, PurgeWithoutTheRightIsPermissionDenied) {
 }
 
 TEST_F(Commands, HealthIsUnavailableUnlessOk) {
-  HealthState state = HealthState::ok;
+  std::atomic<HealthState> state = HealthState::ok;  // read by the scripted daemon's thread
   serve<HealthRequest>([&state](Session& session, const HealthRequest& request) {
     HealthReply reply;
     reply.id = request.id;
