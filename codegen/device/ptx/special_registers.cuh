@@ -1,4 +1,4 @@
-// Special registers: %tid, %ctaid, %nctaid.
+// Special registers: %tid, %ctaid, %nctaid, and of clusters (sm_90; without one: rank 0 of 1).
 #pragma once
 
 #include "codegen/device/prelude.cuh"
@@ -22,6 +22,26 @@ CUBIND_DEVICE unsigned nctaid_x() {
 }
 CUBIND_DEVICE unsigned nctaid_y() {
   return gridDim.y;
+}
+CUBIND_DEVICE unsigned cluster_ctarank() {
+  unsigned rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+CUBIND_DEVICE unsigned cluster_nctarank() {
+  unsigned blocks;
+  asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
+  return blocks;
+}
+CUBIND_DEVICE unsigned clusterid_x() {
+  unsigned cluster;
+  asm volatile("mov.u32 %0, %%clusterid.x;" : "=r"(cluster));
+  return cluster;
+}
+CUBIND_DEVICE unsigned nclusterid_x() {
+  unsigned clusters;
+  asm volatile("mov.u32 %0, %%nclusterid.x;" : "=r"(clusters));
+  return clusters;
 }
 
 }  // namespace cubind::ptx
