@@ -11,10 +11,10 @@ usage() { sed -n '2,5s/^# \?//p' "$0" >&2; exit 2; }
 what=$1
 shift
 
-# build PRESET TARGET...: sets bin, tests and bench to where the programs are.
+# build PRESET TARGET...: sets service, tests and bench to where the programs are.
 build() {
   if [ ! -f "$here/CMakeLists.txt" ]; then
-    bin=$here/bin tests=$here/tests bench=$here/bench
+    service=$here/bench/service tests=$here/tests bench=$here/bench
     return
   fi
   local preset=$1
@@ -23,7 +23,7 @@ build() {
   scripts/setup.sh >&2
   cmake --preset "$preset" --log-level=WARNING >&2
   cmake --build "build/$preset" --target "$@" >&2
-  bin=$here/build/$preset/bin tests=$here/build/$preset/bin/tests bench=$here/build/$preset/bin/bench
+  service=$here/build/$preset/bin tests=$here/build/$preset/bin/tests bench=$here/build/$preset/bin/bench
 }
 
 failed=0
@@ -32,10 +32,12 @@ run() { "$@" || failed=1; }
 case $what in
   service)
     build bench service_bench
-    run "$bin/cubind-service-bench" "$@"
+    nvrtc=$("$here/scripts/nvrtc_path.sh")
+    [ -n "$nvrtc" ] || { echo "bench: no NVRTC on this machine: install a CUDA toolkit" >&2; exit 1; }
+    run "$service/cubind-service-bench" --nvrtc "$nvrtc" "$@"
     ;;
   gpu)
-    build gpu cubind cubind-worker gpu_gemm gpu_runtime layer_bench
+    build gpu cubind cubind-worker gpu_programs
     run "$tests/gpu_gemm" "$@"
     run "$tests/gpu_runtime"
     run "$bench/layer_bench" --json

@@ -1,36 +1,50 @@
 #!/usr/bin/env bash
-# Makes a folder that runs on another machine with glibc 2.36 or newer without installing anything: the binaries, the libraries
-# they need beside them, gpu tests and benches, examples and scripts.   scripts/bundle.sh [DIR]   (default dist/cubind-bundle)
+# Makes a folder that runs on another machine with glibc 2.36 or newer without installing anything but a CUDA toolkit's NVRTC:
+#   bin/            daemon, worker, cubinctl, the example        lib/       libcubind.so and the libraries all of these need, once
+#   tests/, bench/  the gpu tests and benches                    scripts/   quickstart.sh, bench.sh
+#   bench/service/  what `scripts/bench.sh service` measures: a daemon with fault points, and the programs it is compared with
+# Every program finds lib/ by an RPATH relative to itself, so also when it is started with an empty environment.
+#   scripts/bundle.sh [DIR]   (default dist/cubind-bundle; what is there is replaced)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:-dist/cubind-bundle}
 
 scripts/setup.sh
-cmake --preset gpu --log-level=WARNING -DCMAKE_INSTALL_PREFIX=/ -DCMAKE_INSTALL_RPATH='$ORIGIN/../lib' \
-  -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags -DCMAKE_SHARED_LINKER_FLAGS=-Wl,--disable-new-dtags \
-  -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_BUILD_RPATH='$ORIGIN/../lib;$ORIGIN/../../lib'
-cmake --build build/gpu --target cubind cubind-worker cubinctl cubind_client boot_model gpu_gemm gpu_runtime kernel_sweep layer_bench
+# An RPATH (not a RUNPATH) also holds for the libraries that a library needs.
+relocatable=(--log-level=WARNING -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON '-DCMAKE_INSTALL_RPATH=$ORIGIN/../lib;$ORIGIN/../../lib'
+  -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags -DCMAKE_SHARED_LINKER_FLAGS=-Wl,--disable-new-dtags)
+cmake --preset gpu "${relocatable[@]}"
+cmake --preset bench "${relocatable[@]}"
+cmake --build build/gpu --target cubind cubind-worker cubinctl cubind_client boot_model gpu_programs
+cmake --build build/bench --target service_bench
 
+programs_of() { find "$1" -maxdepth 1 -type f -executable; }
 rm -rf "$out"
-mkdir -p "$out"/{bin,lib,tests,bench,scripts,examples}
-install -m755 build/gpu/bin/cubind build/gpu/bin/cubind-worker build/gpu/bin/cubinctl "$out/bin/"
-for program in build/gpu/bin/tests/gpu_* build/gpu/bin/bench/*; do
-  [ -x "$program" ] && [ -f "$program" ] || continue
-  case $program in */tests/*) install -m755 "$program" "$out/tests/" ;; *) install -m755 "$program" "$out/bench/" ;; esac
-done
-cp -P build/gpu/lib/libcubind.so* "$out/lib/"
-cp -r examples/. "$out/examples/"
-for example in build/gpu/bin/examples/*; do [ -x "$example" ] && install -m755 "$example" "$out/bin/"; done
-cp scripts/quickstart.sh scripts/bench.sh README.md LICENSE "$out/scripts/" && mv "$out"/scripts/{README.md,LICENSE} "$out/"
+mkdir -p "$out"/{bin,lib,tests,bench/service,scripts,examples}
+install -m755 build/gpu/bin/{cubind,cubind-worker,cubinctl,examples/boot_model} "$out/bin/"
+programs_of build/gpu/bin/tests | grep '/gpu_' | xargs install -m755 -t "$out/tests/"
+programs_of build/gpu/bin/bench | xargs install -m755 -t "$out/bench/"
+install -m755 build/bench/bin/{cubind,cubind-worker,cubind-service-bench} build/bench/bin/cubind-bench-* "$out/bench/service/"
+install -m644 build/bench/lib/libcubind_nvrtc_counter.so build/bench/share/cubind/*.json "$out/bench/service/"
+install -m644 build/gpu/lib/libcubind.so.0 "$out/lib/"
+ln -s libcubind.so.0 "$out/lib/libcubind.so"
+install -m644 examples/*.json examples/*.cpp "$out/examples/"
+install -m755 scripts/{quickstart.sh,bench.sh,nvrtc_path.sh} "$out/scripts/"
+install -m644 README.md LICENSE "$out/"
 
-# The closure of shared libraries, glibc's own left out: those must be the target's.
-glibc='^(linux-vdso|ld-linux|libc|libm|libpthread|libdl|librt|libresolv|libutil|libanl|libnss.*)[.-]'
-for program in "$out"/bin/* "$out"/tests/* "$out"/bench/*; do
-  ldd "$program" 2>/dev/null | awk '$3 ~ /^\// {print $3}'
-done | sort -u | while read -r library; do
+# The closure of shared libraries, without what must be the target's own: glibc, and NVRTC with what comes with it.
+theirs='^(linux-vdso|ld-linux.*|libc|libm|libpthread|libdl|librt|libresolv|libutil|libanl|libnss.*|libnvrtc.*)\.so'
+mapfile -t programs < <(find "$out"/bin "$out"/tests "$out"/bench -type f -executable)
+# ldd asks the loader, which finds nothing in lib/ yet and so answers with this machine's libraries.
+ldd "${programs[@]}" | awk '$2 == "=>" && $3 ~ /^\// {print $3}' | sort -u | while read -r library; do
   name=$(basename "$library")
-  echo "$name" | grep -Eq "$glibc" && continue
-  [ -e "$out/lib/$name" ] || install -m644 "$(readlink -f "$library")" "$out/lib/$name"
+  [[ $name =~ $theirs ]] || [ -e "$out/lib/$name" ] || install -m644 "$(readlink -f "$library")" "$out/lib/$name"
 done
-strip --strip-unneeded "$out"/bin/* "$out"/tests/* "$out"/bench/* "$out"/lib/*.so* 2>/dev/null || true
-echo "bundle: $out ($(du -sh "$out" | cut -f1))"
+strip --strip-unneeded "${programs[@]}" "$out"/bench/service/*.so "$out"/lib/*.so.*
+
+# Nothing may be left that only this machine answers.
+if ldd "${programs[@]}" | awk '$2 == "=>" {print $1, $3}' | grep -Ev "$theirs" | grep -v " $(realpath "$out")/" | sort -u | grep .; then
+  echo "bundle: these libraries are not found in $out/lib" >&2
+  exit 1
+fi
+echo "bundle: $out ($(du -sm --apparent-size "$out" | cut -f1) MiB)"

@@ -5,10 +5,7 @@ shopt -s nullglob
 cd "$(dirname "$0")/.."
 found=(/usr/local/cuda*/lib64/libnvrtc.so.[0-9]* /usr/local/cuda*/targets/x86_64-linux/lib/libnvrtc.so.[0-9]*
   /usr/lib/x86_64-linux-gnu/libnvrtc.so.[0-9]*)
-if [ ${#found[@]} -gt 0 ]; then
-  printf '%s\n' "${found[@]}" | grep -v alt | sort -t. -k3,3nr -s | head -1
-else
-  found=("$PWD"/.cuda/nvidia/*/lib/libnvrtc.so.[0-9]*)
-  [ ${#found[@]} -eq 0 ] || printf '%s\n' "${found[@]}" | grep -v alt | head -1
-fi
-exit 0
+[ ${#found[@]} -gt 0 ] || found=("$PWD"/.cuda/nvidia/*/lib/libnvrtc.so.[0-9]*)
+for file in "${found[@]}"; do
+  echo "${file##*libnvrtc.so.} $file"
+done | sort -rV | head -1 | cut -d' ' -f2-

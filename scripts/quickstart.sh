@@ -27,6 +27,10 @@ else
   bin=$here/build/release/bin examples=$here/examples boot=$here/build/release/bin/examples/boot_model
   bench=$here/build/release/bin/bench
 fi
+[ -n "$("$here/scripts/nvrtc_path.sh")" ] || {
+  echo "quickstart: no NVRTC on this machine (looked in /usr/local/cuda* and /usr/lib/x86_64-linux-gnu): install a CUDA toolkit" >&2
+  exit 1
+}
 config=${config:-$examples/llama-3.1-8b-awq.json}
 arch=sm_90 max_m=8192 processes=8
 
@@ -52,19 +56,16 @@ start_daemon() {
   tail -5 "$root/daemon.log" >&2
   exit 1
 }
-counter() { "$bin/cubinctl" stats --json | python3 -c "import json,sys; print(int(json.load(sys.stdin)['$1']))"; }
+counter() { "$bin/cubinctl" stats | awk -v name="$1" '$1 == name {print $2}'; }
 
-plan=$("$bin/cubinctl" prewarm "$config" --arch $arch --tp 1 --max-m $max_m --dry-run --json)
-# The kernels are named after their class (all groups of 64 and more share code); the model's own format has its group.
-format=$(python3 -c "
-import json, re, sys
-group = json.load(open(sys.argv[1]))['quantization_config']['group_size']
-print(re.sub(r'-(g64|ch)(?=-|$)', f'-g{group}' if group and group > 0 else '-ch', json.load(sys.stdin)['kernels'][0]['format']))
-" "$config" <<<"$plan")
-mapfile -t layers < <(python3 -c "
-import json,sys
-for l in json.load(sys.stdin)['layers']: print(f\"{l['name']}:{l['n']}:{l['k']}\")" <<<"$plan")
-kernels=$(python3 -c "import json,sys; print(len(json.load(sys.stdin)['kernels']))" <<<"$plan")
+# Two tables with an empty line between them: layer, count, n, k, format; and arch, kernel.
+plan=$("$bin/cubinctl" prewarm "$config" --arch $arch --tp 1 --max-m $max_m --dry-run)
+table() { awk -v RS= -v FS='\n' -v wanted="$1" 'NR == wanted {for (i = 2; i <= NF; ++i) print $i}' <<<"$plan"; }
+mapfile -t layers < <(table 1 | awk '{print $1 ":" $3 ":" $4}')
+formats=$(table 1 | awk '{print $5}' | sort -u)
+kernels=$(table 2 | wc -l)
+[ "$(wc -l <<<"$formats")" = 1 ] || { echo "quickstart: the model's layers have several formats: $formats" >&2; exit 1; }
+format=$formats
 
 echo
 echo "$(basename "$config"): ${#layers[@]} distinct layers (${layers[*]}), $format, m up to $max_m, $arch"
@@ -89,7 +90,7 @@ start_daemon
 boot_all
 compiled=$(counter cubind_compiles_succeeded_total)
 wanted=$(sed -n 's/^kernels=\([0-9]*\).*/\1/p' "$root/boot.1")
-seconds=$("$bin/cubinctl" stats --json | python3 -c "import json,sys; print(f\"{json.load(sys.stdin)['cubind_compile_milliseconds_total'] / 1000:.1f}\")")
+seconds=$(counter cubind_compile_milliseconds_total | awk '{printf "%.1f", $1 / 1000}')
 echo "  compiles done: $compiled for $wanted distinct kernels in use, $seconds s of compiling; slowest process $(slowest) ms"
 [ "$compiled" = "$wanted" ] || { echo "quickstart: expected $wanted compiles" >&2; exit 1; }
 

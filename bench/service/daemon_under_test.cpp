@@ -25,6 +25,12 @@ Result<DaemonUnderTest> DaemonUnderTest::prepare(const Programs& programs, const
   std::error_code error;
   fs::create_directories(daemon.folder_ + "/toolchain", error);
   if (!error) fs::copy_file(programs.counter, daemon.toolchain_, fs::copy_options::overwrite_existing, error);
+  // The counter looks for the NVRTC that it needs beside itself first; its name depends on the machine that built it.
+  for (const char* needed : {"libnvrtc.so.12", "libnvrtc.so.13"}) {
+    if (error || programs.nvrtc.empty()) break;
+    const auto link = daemon.folder_ + "/toolchain/" + needed;
+    if (!fs::is_symlink(link)) fs::create_symlink(programs.nvrtc, link, error);
+  }
   if (error) {
     return Error{ErrorCode::internal, "folder \"" + daemon.folder_ + "\" cannot be made: " + error.message()};
   }

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr char kUsage[] =
     "usage: cubind-service-bench [--only GROUP]... [--quick] [--daemon FILE] [--worker FILE] [--counter FILE]\n"
-    "                            [--model FILE] [--scratch FOLDER]\n"
+    "                            [--nvrtc FILE] [--model FILE] [--scratch FOLDER]\n"
     "Groups: stampede, fleet (with model, boot, hit, hold), open, compile. Files are found beside this program if not "
     "given.\n";
 
@@ -33,11 +33,10 @@ struct Options {
 
 Result<Options> parse(int argc, char** argv) {
   Options options;
-  const std::pair<const char*, std::string*> paths[] = {{"--daemon", &options.programs.daemon},
-                                                        {"--worker", &options.programs.worker},
-                                                        {"--counter", &options.programs.counter},
-                                                        {"--model", &options.programs.model},
-                                                        {"--scratch", &options.programs.scratch}};
+  const std::pair<const char*, std::string*> paths[] = {
+      {"--daemon", &options.programs.daemon},   {"--worker", &options.programs.worker},
+      {"--counter", &options.programs.counter}, {"--nvrtc", &options.programs.nvrtc},
+      {"--model", &options.programs.model},     {"--scratch", &options.programs.scratch}};
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--quick") {

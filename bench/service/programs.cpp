@@ -38,6 +38,7 @@ Status fill_in(Programs& programs, const std::string& folder) {
   CUBIND_CHECK(fill(programs.boot_client, "cubind-bench-boot-client"));
   CUBIND_CHECK(fill(programs.bare_nvrtc, "cubind-bench-bare-nvrtc"));
   CUBIND_CHECK(fill(programs.bare_rocks, "cubind-bench-bare-rocks"));
+  if (!programs.nvrtc.empty()) CUBIND_CHECK(fill(programs.nvrtc, ""));
   return fill(programs.model, "llama-3.1-8b-awq.json");
 }
 

@@ -14,6 +14,7 @@ struct Programs {
   std::string daemon;       // cubind
   std::string worker;       // cubind-worker
   std::string counter;      // libcubind_nvrtc_counter.so
+  std::string nvrtc;        // the NVRTC that it forwards to; empty: the one that it was linked with
   std::string boot_client;  // cubind-bench-boot-client
   std::string bare_nvrtc;   // cubind-bench-bare-nvrtc
   std::string bare_rocks;   // cubind-bench-bare-rocks
