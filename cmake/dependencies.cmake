@@ -9,6 +9,7 @@ find_package(Boost 1.81 REQUIRED)             # Asio: daemon/{app,server,session
 find_package(nlohmann_json 3.11 REQUIRED)     # client/model, client/cli
 find_package(CLI11 2.1 REQUIRED)              # daemon/config, client/cli
 find_package(tomlplusplus 3.0 REQUIRED)       # daemon/config
+pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core>=1.0)  # daemon/metrics_page
 pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)  # daemon/systemd_notify
 if(CUBIND_TESTS)
   find_package(GTest 1.12 REQUIRED)

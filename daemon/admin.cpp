@@ -11,7 +11,7 @@ namespace cubind {
 
 Admin::Admin(Parts parts) : parts_(std::move(parts)), started_(parts_.clock.now()) {}
 
-StatsReply Admin::stats(const StatsRequest& request) const {
+std::vector<Measured> Admin::measure() const {
   MetricSources sources;
   sources.store = parts_.store.stats();
   sources.pool = parts_.pool.stats();
@@ -19,9 +19,14 @@ StatsReply Admin::stats(const StatsRequest& request) const {
   sources.memory_bytes = parts_.memory.bytes();
   sources.memory_evictions = parts_.memory.evictions();
   sources.flights = parts_.service.flights();
+  sources.toolchains = parts_.planner.installed().size();
   sources.log_lines_lost = log_lines_lost();
   sources.uptime_seconds = std::chrono::duration<double>(parts_.clock.now() - started_).count();
-  return {request.id, counters(parts_.metrics, sources)};
+  return cubind::measure(parts_.metrics, sources);
+}
+
+StatsReply Admin::stats(const StatsRequest& request) const {
+  return {request.id, counters(measure())};
 }
 
 HealthReply Admin::health(const HealthRequest& request) const {

@@ -27,6 +27,7 @@ class Admin {
 
   explicit Admin(Parts parts);
 
+  std::vector<Measured> measure() const;
   StatsReply stats(const StatsRequest& request) const;
   HealthReply health(const HealthRequest& request) const;
   Result<ExplainReply> explain(const ExplainRequest& request);

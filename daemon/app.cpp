@@ -22,6 +22,7 @@
 #include "cubind_version.hpp"
 #include "daemon/admin.hpp"
 #include "daemon/listening_socket.hpp"
+#include "daemon/metrics_http.hpp"
 #include "daemon/server.hpp"
 #include "daemon/systemd_notify.hpp"
 #include "daemon/zygote_compile_pool.hpp"
@@ -56,10 +57,26 @@ std::string worker_beside_us() {
   return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "cubind-worker";
 }
 
-Result<ListeningSocket> take_socket(const Config& config) {
-  CUBIND_TRY(auto passed, systemd::take_socket());
-  if (passed.has_value()) return ListeningSocket::adopt(*std::move(passed));
-  return ListeningSocket::make({config.socket_path, config.socket_mode, config.socket_gid});
+struct Sockets {
+  ListeningSocket clients;
+  MetricsHttpOptions metrics;
+};
+
+Result<Sockets> take_sockets(const Config& config) {
+  CUBIND_TRY(auto passed, systemd::take_sockets());
+  MetricsHttpOptions metrics;
+  metrics.passed = std::move(passed.metrics);
+  metrics.listen = config.metrics_listen;
+  // Under socket activation the sockets are systemd's affair, as the folder is: then only one that is named is made.
+  const bool beside = config.metrics_socket.empty() && !passed.clients;
+  const auto path = beside ? (std::filesystem::path(config.socket_path).parent_path() / "metrics.sock").string()
+                           : config.metrics_socket;
+  if (!path.empty() && path != "off") {
+    metrics.socket = ListeningSocket::Wanted{path, config.socket_mode, config.socket_gid};
+  }
+  if (passed.clients) return Sockets{ListeningSocket::adopt(std::move(passed.clients)), std::move(metrics)};
+  CUBIND_TRY(auto made, ListeningSocket::make({config.socket_path, config.socket_mode, config.socket_gid}));
+  return Sockets{std::move(made), std::move(metrics)};
 }
 
 // Those that records name but that are not here any more.
@@ -82,8 +99,8 @@ std::vector<Toolchain> known_from(const RocksStore& store, const std::vector<Too
 
 class Daemon final : public App {
  public:
-  Daemon(const Config& config, ListeningSocket socket, std::unique_ptr<RocksStore> store,
-         std::vector<Toolchain> toolchains, Substitutes substitutes)
+  Daemon(const Config& config, Sockets sockets, std::unique_ptr<RocksStore> store, std::vector<Toolchain> toolchains,
+         Substitutes substitutes)
       : config_(config),
         store_(std::move(store)),
         memory_(config.memory_limit),
@@ -99,7 +116,10 @@ class Daemon final : public App {
         upkeep_(loop_),
         watchdog_(loop_),
         grace_(loop_),
-        server_(start_server(loop_, std::move(socket), config.max_connections, session_parts_)) {
+        server_(start_server(loop_, std::move(sockets.clients), config.max_connections, session_parts_)),
+        metrics_http_(start_metrics_http(
+            loop_, std::move(sockets.metrics),
+            {[this] { return admin_.measure(); }, [this] { return admin_.health(HealthRequest{}); }})) {
     executor_.on_disk_thread([this] { remember_toolchains(); });
   }
 
@@ -125,6 +145,7 @@ class Daemon final : public App {
 
     loop_.run();  // until finished() stops it
 
+    metrics_http_.reset();
     server_.reset();
     disk_.join();
     log(LogLevel::info, "stop", {{"pid", ::getpid()}});
@@ -265,6 +286,7 @@ class Daemon final : public App {
   asio::signal_set signals_;
   asio::steady_timer upkeep_, watchdog_, grace_;
   std::unique_ptr<Server> server_;
+  std::unique_ptr<MetricsHttp> metrics_http_;
   bool draining_ = false, flights_done_ = false, sessions_gone_ = false;
 };
 
@@ -272,7 +294,7 @@ class Daemon final : public App {
 
 Result<std::unique_ptr<App>> App::create(const Config& config, Substitutes substitutes) {
   CUBIND_FAULT_POINT("daemon.start");
-  CUBIND_TRY(auto socket, take_socket(config));  // first: who connects from here on waits instead of failing
+  CUBIND_TRY(auto sockets, take_sockets(config));  // first: who connects from here on waits instead of failing
 
   RocksStoreOptions options;
   options.root = config.store_root;
@@ -287,7 +309,7 @@ Result<std::unique_ptr<App>> App::create(const Config& config, Substitutes subst
   } else {
     CUBIND_TRY(toolchains, find_toolchains(config.toolchains, config.wheel_roots));
   }
-  return std::unique_ptr<App>(std::make_unique<Daemon>(config, std::move(socket), std::move(store),
+  return std::unique_ptr<App>(std::make_unique<Daemon>(config, std::move(sockets), std::move(store),
                                                        std::move(toolchains), std::move(substitutes)));
 }
 

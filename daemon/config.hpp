@@ -10,6 +10,7 @@
 
 #include "base/log.hpp"
 #include "base/result.hpp"
+#include "daemon/tcp_address.hpp"
 #include "protocol/limits.hpp"
 
 namespace cubind {
@@ -38,6 +39,9 @@ struct Config {
   // [admin]
   std::vector<std::uint32_t> admin_uids;
   std::chrono::seconds shutdown_grace = limits::kShutdownGrace;
+  // [metrics]
+  std::string metrics_socket;  // "": metrics.sock beside socket_path; "off": none
+  std::optional<TcpAddress> metrics_listen;
   // [log]
   LogLevel log_level = LogLevel::info;
   LogFormat log_format = LogFormat::text;

@@ -85,6 +85,18 @@ Rule set_socket_path(std::string& field, std::string_view text) {
   return {};
 }
 
+Rule set_metrics_socket(std::string& field, const std::string& text) {
+  if (!text.empty() && text != "off") return set_socket_path(field, text);
+  field = text;
+  return {};
+}
+
+Rule set_listen(std::optional<TcpAddress>& field, std::string_view text) {
+  field = parse_tcp_address(text);
+  if (!field && !text.empty()) return "is not a numeric address and a port, such as 127.0.0.1:9155 or [::1]:9155";
+  return {};
+}
+
 Rule set_paths(std::vector<std::string>& field, Texts texts) {
   field.clear();
   for (const auto& text : texts) {
@@ -227,6 +239,13 @@ const std::vector<Setting>& settings() {
       {"shutdown_grace", "--shutdown-grace", Kind::text, "for running compiles at SIGTERM",
        [](Config& c, Texts t) { return set_seconds(c.shutdown_grace, t[0]); },
        [](const Config& c) { return T{std::to_string(c.shutdown_grace.count()) + "s"}; }},
+      {"metrics.socket", "--metrics-socket", Kind::text,
+       "Unix socket for Prometheus; empty: metrics.sock beside the other one; off: none",
+       [](Config& c, Texts t) { return set_metrics_socket(c.metrics_socket, t[0]); },
+       [](const Config& c) { return T{c.metrics_socket}; }},
+      {"metrics.listen", "--metrics-listen", Kind::text, "the same on TCP, as 127.0.0.1:9155; empty: not",
+       [](Config& c, Texts t) { return set_listen(c.metrics_listen, t[0]); },
+       [](const Config& c) { return T{c.metrics_listen ? to_string(*c.metrics_listen) : ""}; }},
       {"log.level", "--log-level", Kind::text, "debug, info, warn, error or off",
        [](Config& c, Texts t) { return set_word<LogLevel>(c.log_level, t[0], kLevels); },
        [](const Config& c) { return T{word_of<LogLevel>(c.log_level, kLevels)}; }},

@@ -64,6 +64,7 @@ void KernelService::on_read(const KernelKey& key, Read read) {
     return finish(key, {std::move(artifact), false, {}});
   }
 
+  ++parts_.metrics.missed;
   const KernelRef kernel = work_.at(key).kernel;
   if (kernel->toolchain == nullptr) {
     return finish(key, {Error{ErrorCode::not_found, "key \"" + key.hex() + "\" is in no record"}, false, {}});
@@ -145,6 +146,7 @@ void KernelService::on_published(const KernelRef& kernel, Result<std::shared_ptr
   }
   parts_.metrics.compile_ms += info.compile_ms;
   const bool slow = info.compile_ms > static_cast<double>(limits::kSlowCompile.count());
+  if (slow) ++parts_.metrics.slow_compiles;
   log(slow ? LogLevel::warn : LogLevel::info, "compile",
       {{"key", kernel->key.short_hex()},
        {"name", info.name},

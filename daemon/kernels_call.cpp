@@ -158,6 +158,7 @@ void KernelsCall::answer(Slot& slot, const Artifact& artifact, Outcome outcome) 
   }
   if (outcome == Outcome::built || outcome == Outcome::joined) {
     longest_compile_ms_ = std::max(longest_compile_ms_, artifact.info.compile_ms);
+    metrics_.wait_ms += ms_between(received_, clock_.now());
   }
   slot.outcome = outcome;
 

@@ -17,7 +17,10 @@ struct Metrics {
   std::uint64_t requests = 0, requests_refused = 0, requests_cancelled = 0, protocol_errors = 0;
   // Kernels of KernelsRequests, by what came of them.
   std::uint64_t hits_memory = 0, hits_disk = 0, built = 0, joined = 0, pending = 0, failed = 0;
+  double wait_ms = 0;        // from request to answer, over built and joined
+  std::uint64_t missed = 0;  // flights that found their kernel in no tier
   double compile_ms = 0;
+  std::uint64_t slow_compiles = 0;        // above limits::kSlowCompile
   std::uint64_t failures_remembered = 0;  // answered from the negative cache
   std::uint64_t unusable_cubins = 0;      // compiled, but not what was asked for
   // Connections.
@@ -32,10 +35,20 @@ struct MetricSources {
   std::size_t memory_kernels = 0, memory_bytes = 0;
   std::uint64_t memory_evictions = 0;
   std::size_t flights = 0;
+  std::size_t toolchains = 0;
   std::uint64_t log_lines_lost = 0;
   double uptime_seconds = 0;
 };
 
-std::vector<Counter> counters(const Metrics& metrics, const MetricSources& sources);
+// One measurement. Names that end in _total only grow while the daemon runs; the others go up and down.
+struct Measured {
+  const char* name;
+  const char* help;
+  double value;
+};
+std::vector<Measured> measure(const Metrics& metrics, const MetricSources& sources);
+
+// The same for the wire.
+std::vector<Counter> counters(const std::vector<Measured>& measured);
 
 }  // namespace cubind

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
@@ -18,7 +19,11 @@ void notify_watchdog();
 // How often the watchdog wants to hear from us: half of WatchdogSec.
 std::optional<std::chrono::milliseconds> watchdog_interval();
 
-// The socket of cubind.socket, or nothing. invalid_argument if what was passed is not one listening Unix stream socket.
-Result<std::optional<UniqueFd>> take_socket();
+struct PassedSockets {
+  UniqueFd clients;               // none, or that of cubind.socket
+  std::vector<UniqueFd> metrics;  // of cubind-metrics.socket, whose FileDescriptorName is "metrics"; any family
+};
+// What was passed, each listening. invalid_argument if one is not what it must be, or if two are for clients.
+Result<PassedSockets> take_sockets();
 
 }  // namespace cubind::systemd

@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 packages=(
   g++ cmake ninja-build ccache pkg-config git python3 python3-pip
   libboost1.81-dev libboost-context1.81-dev libcapnp-dev capnproto librocksdb-dev libspdlog-dev libgtest-dev libgmock-dev
+  prometheus-cpp-dev
   libbenchmark-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libssl-dev libsystemd-dev
   binutils procps util-linux systemd valgrind
 )

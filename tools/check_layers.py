@@ -41,7 +41,8 @@ DEVICE_EXTRA = {"protocol/dtype.hpp", "protocol/kernel_abi.hpp"}
 THIRD_PARTY = [
     (re.compile(r"^(capnp|kj)/|\.capnp\.h$"), ["protocol/codec", "protocol/schema/"]),
     (re.compile(r"^rocksdb/"), ["cache/rocks_"]),
-    (re.compile(r"^boost/"), ["daemon/app", "daemon/server", "daemon/session", "daemon/zygote", "daemon/compile_pool"]),
+    (re.compile(r"^boost/"), ["daemon/app", "daemon/server", "daemon/session", "daemon/metrics_http", "daemon/zygote", "daemon/compile_pool"]),
+    (re.compile(r"^prometheus/"), ["daemon/metrics_page"]),
     (re.compile(r"^spdlog/"), ["base/log"]),
     (re.compile(r"^openssl/"), ["base/sha256", "cache/signing"]),
     (re.compile(r"^nlohmann/"), ["client/cli/", "client/model/"]),

@@ -29,7 +29,7 @@ std::chrono::milliseconds deadline_of(const CommonOptions& common, std::chrono::
   return common.deadline_s != 0 ? std::chrono::seconds(common.deadline_s) : otherwise;
 }
 
-Status run(const CommonOptions& common, const HealthOptions&) {
+Status run(const CommonOptions& common, const HealthOptions& options) {
   CUBIND_TRY(const auto client, open_client(common));
   CUBIND_TRY(const HealthReply reply, client->health(deadline_of(common, kQuick)));
   if (common.json) {
@@ -50,7 +50,7 @@ Status run(const CommonOptions& common, const HealthOptions&) {
     rows.push_back({"store", printable(reply.store)});
     CUBIND_CHECK(print_text(table(rows)));
   }
-  if (reply.state == HealthState::ok) return {};
+  if (reply.state == HealthState::ok || options.alive) return {};
   return Error{ErrorCode::unavailable,
                "the daemon is " + std::string(to_string(reply.state)) + ": " + joined(reply.reasons)};
 }

@@ -19,7 +19,7 @@ constexpr const char* kFooter =
 struct Raw {
   std::string socket, deadline, config_file, arch, tp = "1", max_m, dtype, priority = "prewarm";
   std::string toolchain, max_cuda, format, config, key, output, n, k, sm_count;
-  bool json = false, dry_run = false, no_wait = false, hit_only = false, source = false, all = false;
+  bool json = false, dry_run = false, no_wait = false, hit_only = false, source = false, all = false, alive = false;
 };
 
 Error wrong(std::string message) {
@@ -233,8 +233,10 @@ struct Grammar {
   }
 
   void daemon_and_store() {
-    command("health", "Daemon", "Whether the daemon is well: exit code 9 if not",
-            [](const Raw&) { return Result<CommandOptions>(CommandOptions{HealthOptions{}}); });
+    CLI::App* health =
+        command("health", "Daemon", "Whether the daemon is well: exit code 9 if not",
+                [](const Raw& given) { return Result<CommandOptions>(CommandOptions{HealthOptions{given.alive}}); });
+    health->add_flag("--alive", raw.alive, "Exit code 0 if it answers, degraded or not")->group("What");
     command("stats", "Daemon", "The daemon's counters",
             [](const Raw&) { return Result<CommandOptions>(CommandOptions{StatsOptions{}}); });
     command("ls", "Store", "The stored kernels",

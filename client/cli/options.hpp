@@ -58,7 +58,9 @@ struct CanOptions {
   std::uint32_t sm_count = kDefaultSmCount;
 };
 struct StatsOptions {};
-struct HealthOptions {};
+struct HealthOptions {
+  bool alive = false;  // a daemon that answers is well enough
+};
 struct ListOptions {};
 struct VerifyOptions {
   KernelKey key;  // zero = all

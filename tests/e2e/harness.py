@@ -117,6 +117,21 @@ class Daemon:
         count = pathlib.Path(f"{self.counter}.count")
         return count.stat().st_size if count.exists() else 0
 
+    def slow_down(self, milliseconds):
+        """Every compile that starts from now on takes that much longer."""
+        pathlib.Path(f"{self.counter}.delay_ms").write_text(f"{milliseconds}\n")
+
+    def http(self, path, address=None, method="GET"):
+        """Status and body of what the metrics socket answers."""
+        family = socket.AF_INET if address else socket.AF_UNIX
+        with socket.socket(family, socket.SOCK_STREAM) as peer:
+            peer.settimeout(30)
+            peer.connect(address or str(self.socket_folder / "metrics.sock"))
+            peer.sendall(f"{method} {path} HTTP/1.1\r\nHost: cubind\r\n\r\n".encode())
+            answer = b"".join(iter(lambda: peer.recv(65536), b"")).decode()
+        head, _, body = answer.partition("\r\n\r\n")
+        return int(head.split()[1]), body
+
     def ctl(self, *arguments, through=(), path=None):
         """cubinctl with these arguments; `through` is a command that runs it, such as setpriv."""
         return subprocess.run([*map(str, through), str(CUBINCTL), *map(str, arguments)], stdin=subprocess.DEVNULL,
@@ -155,6 +170,12 @@ class DaemonTest(unittest.TestCase):
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertEqual(done.stdout, "")
         return done.stderr
+
+    def metrics(self):
+        status, body = self.daemon.http("/metrics")
+        self.assertEqual(status, 200)
+        return {name: float(value) for name, value in
+                (line.split() for line in body.splitlines() if not line.startswith("#"))}
 
     def prewarm(self, *more, **how):
         return self.json("prewarm", MODEL, "--arch", ARCH, "--max-m", MAX_M, *more, **how)["archs"][0]

@@ -16,6 +16,6 @@ for unit in "$units"/cubind*; do
   sed -E "s#^(ExecStart=)(/[^ ]*)#\1$root\2#" "$unit" >"$work/$(basename "$unit")"
 done
 mv "$work/cubind-prewarm@.service" "$work/cubind-prewarm@model.service"
-said=$(cd "$work" && SYSTEMD_LOG_LEVEL=warning systemd-analyze verify --man=no --recursive-errors=no ./cubind.socket ./cubind.service ./cubind-prewarm@model.service 2>&1 || echo "verify failed")
+said=$(cd "$work" && SYSTEMD_LOG_LEVEL=warning systemd-analyze verify --man=no --recursive-errors=no ./cubind.socket ./cubind-metrics.socket ./cubind.service ./cubind-prewarm@model.service 2>&1 || echo "verify failed")
 [ -z "$said" ] || { echo "$said"; exit 1; }
 echo "systemd-analyze verify is clean on $(ls "$work" | wc -l) units"

@@ -26,6 +26,7 @@ class ScriptedPool final : public CompilePool {
 
   bool automatic = false;                // every job succeeds at once
   std::optional<ErrorCode> fail_with;    // jobs of an automatic pool fail with this instead
+  std::atomic<double> wall_ms = 10;      // what a compile is said to have taken
   std::atomic<std::size_t> workers = 2;  // set by the test's thread; that many jobs count as running, the oldest ones
 
   std::size_t jobs() const {
@@ -51,7 +52,11 @@ class ScriptedPool final : public CompilePool {
     return jobs_.at(id).priority;
   }
 
-  void succeed(JobId id) { end(id, output_of(unit(id))); }
+  void succeed(JobId id) {
+    auto output = output_of(unit(id));
+    output.wall_ms = wall_ms;
+    end(id, std::move(output));
+  }
   void fail(JobId id, ErrorCode code) {
     CompileResult result(Error{code, "scripted"});
     result.failure_log = "the compiler's words";

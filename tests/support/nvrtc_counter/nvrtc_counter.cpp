@@ -1,11 +1,15 @@
 // A library to configure in NVRTC's place that counts compiles: it needs the real NVRTC (DT_NEEDED), so every function
 // that it does not define itself is found there, and each nvrtcCompileProgram appends one byte to the file
 // "<this library's path>.count". A worker's environment is empty, so the path says where: copy the library to count
-// apart. The zygote's warm-up, known by its program name, is not counted.
+// apart. The zygote's warm-up, known by its program name, is not counted. If "<this library's path>.delay_ms" holds a
+// number, every counted compile takes that much longer.
+#include <chrono>
 #include <cstring>
+#include <fstream>
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -22,10 +26,21 @@ Function* real(const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
 }
 
-void count() {
+std::string beside(const char* suffix) {
   Dl_info self{};
-  if (::dladdr(reinterpret_cast<void*>(&count), &self) == 0) return;
-  const auto path = std::string(self.dli_fname) + ".count";
+  if (::dladdr(reinterpret_cast<void*>(&beside), &self) == 0) std::abort();
+  return std::string(self.dli_fname) + suffix;
+}
+
+void delay() {
+  int milliseconds = 0;
+  if (std::ifstream(beside(".delay_ms")) >> milliseconds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  }
+}
+
+void count() {
+  const auto path = beside(".count");
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (fd < 0) return;
   const char byte = '.';
@@ -59,6 +74,9 @@ EXPORT int nvrtcCompileProgram(Program program, int options, const char* const* 
     const std::lock_guard lock(mutex);
     counted = !warmups.contains(program);
   }
-  if (counted) count();
+  if (counted) {
+    count();
+    delay();
+  }
   return real<decltype(nvrtcCompileProgram)>("nvrtcCompileProgram")(program, options, texts);
 }

@@ -153,6 +153,28 @@ TEST_F(AdminTest, CountersCountWhatHappened) {
   EXPECT_EQ(value("cubind_kernels_hit_memory_total"), 1);
   EXPECT_EQ(value("cubind_compiles_started_total"), 1);
   EXPECT_EQ(value("cubind_store_records"), 1);
+  EXPECT_EQ(value("cubind_kernels_missed_total"), 1);
+  EXPECT_EQ(value("cubind_slow_compiles_total"), 0);
+}
+
+TEST_F(AdminTest, ACompileAboveTwoSecondsCountsAsSlow) {
+  service.pool.wall_ms = 2000;
+  build(0);
+  EXPECT_EQ(service.metrics.slow_compiles, 0u);
+  service.pool.wall_ms = 2001;
+  build(1);
+  EXPECT_EQ(service.metrics.slow_compiles, 1u);
+}
+
+TEST_F(AdminTest, WaitsAreMeasuredFromRequestToAnswerAndHitsAreNone) {
+  client.send(one_kernel(1, 0));
+  service.executor.run();
+  service.clock.advance(std::chrono::milliseconds(700));
+  service.pool.succeed_all();
+  service.executor.run();
+  client.send(one_kernel(2, 0));
+  EXPECT_EQ(service.metrics.hits_memory, 1u);
+  EXPECT_EQ(service.metrics.wait_ms, 700);
 }
 
 }  // namespace

@@ -50,6 +50,9 @@ workers = 3
 toolchains = ["/opt/a", "/opt/b"]
 [admin]
 users = ["root", "4712"]
+[metrics]
+socket = "off"
+listen = "[::1]:9155"
 [log]
 level = "warn"
 format = "json"
@@ -64,6 +67,8 @@ format = "json"
   EXPECT_EQ(config.workers, 3u);
   EXPECT_EQ(config.toolchains, (std::vector<std::string>{"/opt/a", "/opt/b"}));
   EXPECT_EQ(config.admin_uids, (std::vector<std::uint32_t>{0, 4712}));
+  EXPECT_EQ(config.metrics_socket, "off");
+  EXPECT_EQ(config.metrics_listen, (TcpAddress{"::1", 9155}));
   EXPECT_EQ(config.log_level, LogLevel::warn);
   EXPECT_EQ(config.log_format, LogFormat::json);
 }
@@ -81,6 +86,12 @@ TEST_F(ConfigTest, RefusalsNameFileLineKeyValueAndRule) {
             file + ":1: shutdown_grace \"20\" is not a time of 1s to 24h, such as 20s or 2min");
   EXPECT_EQ(refusal("[admin]\nusers = [\"no-such-user-here\"]\n"),
             file + ":2: admin.users \"no-such-user-here\" is neither a user of this system nor a number");
+  for (const char* wrong :
+       {"9155", "localhost:9155", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:99999", "::1:9155", "[::1]"}) {
+    EXPECT_EQ(refusal("[metrics]\nlisten = \"" + std::string(wrong) + "\"\n"),
+              file + ":2: metrics.listen \"" + wrong +
+                  "\" is not a numeric address and a port, such as 127.0.0.1:9155 or [::1]:9155");
+  }
   EXPECT_EQ(refusal("[socket]\nmode = \"0999\"\n"),
             file + ":2: socket.mode \"0999\" is not an octal number from 0 to 777");
 }
@@ -105,6 +116,8 @@ TEST_F(ConfigTest, APrintedConfigReadsBackTheSame) {
   config.socket_gid = 12;
   config.toolchains = {"/opt/a", "/opt/b"};
   config.admin_uids = {5};
+  config.metrics_socket = "/run/m.sock";
+  config.metrics_listen = TcpAddress{"::1", 9155};
   config.log_format = LogFormat::json;
   config.compile_timeout = std::chrono::seconds(33);
   EXPECT_EQ(to_toml(load(to_toml(config)).value()), to_toml(config));
