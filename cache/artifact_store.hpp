@@ -29,6 +29,8 @@ struct StoredFailure {
   bool operator==(const StoredFailure&) const = default;
 };
 
+inline constexpr std::uint32_t kNoOwner = 0xffffffffu;  // as a uid: nobody in particular
+
 class ArtifactStore {
  public:
   virtual ~ArtifactStore() = default;
@@ -38,9 +40,12 @@ class ArtifactStore {
   virtual Result<std::optional<Artifact>> get(const KernelKey& key, const std::vector<Ingredient>& ingredients) = 0;
 
   // Atomic: after a crash either the whole record is there or none. A second put of the same key replaces the first.
-  // unavailable or resource_exhausted if the disk does not take it; the caller serves the artifact all the same.
-  // Thread-safe.
-  virtual Status put(const Artifact& artifact, const std::vector<Ingredient>& ingredients) = 0;
+  // `owner` is the uid that had it made, for its part of the space. unavailable or resource_exhausted if the disk does
+  // not take it; the caller serves the artifact all the same. Thread-safe.
+  virtual Status put_as(const Artifact& artifact, const std::vector<Ingredient>& ingredients, std::uint32_t owner) = 0;
+  Status put(const Artifact& artifact, const std::vector<Ingredient>& ingredients) {
+    return put_as(artifact, ingredients, kNoOwner);
+  }
 
   // Returns the number of cubin bytes freed; 0 if it was not there. Thread-safe.
   virtual Result<std::uint64_t> erase(const KernelKey& key) = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace cubind {
 
@@ -20,7 +21,7 @@ std::uint64_t worth(const UsageEntry& usage, std::uint64_t now_ms) {
 }  // namespace
 
 std::vector<KernelKey> plan_eviction(std::vector<EvictionCandidate> candidates, std::uint64_t bytes_to_free,
-                                     std::uint64_t max_bytes_per_owner, std::uint64_t now_ms) {
+                                     std::uint64_t share, std::uint64_t now_ms) {
   std::sort(candidates.begin(), candidates.end(), [now_ms](const auto& a, const auto& b) {
     const auto worth_a = worth(a.usage, now_ms);
     const auto worth_b = worth(b.usage, now_ms);
@@ -28,10 +29,9 @@ std::vector<KernelKey> plan_eviction(std::vector<EvictionCandidate> candidates, 
   });
 
   std::unordered_map<std::uint32_t, std::uint64_t> excess;  // by owner
-  if (max_bytes_per_owner != 0) {
+  if (share != 0) {
     for (const auto& [key, usage] : candidates) excess[usage.owner] += usage.bytes;
-    excess.erase(kNoOwner);
-    for (auto& [owner, bytes] : excess) bytes -= std::min(bytes, max_bytes_per_owner);
+    for (auto& [owner, bytes] : excess) bytes -= std::min(bytes, share);
   }
 
   std::vector<KernelKey> victims;
@@ -54,6 +54,12 @@ std::vector<KernelKey> plan_eviction(std::vector<EvictionCandidate> candidates, 
     victims.push_back(candidate->key);
   }
   return victims;
+}
+
+std::uint64_t fair_share(const std::vector<EvictionCandidate>& candidates, std::uint64_t bytes) {
+  std::unordered_set<std::uint32_t> owners;
+  for (const auto& candidate : candidates) owners.insert(candidate.usage.owner);
+  return owners.empty() ? bytes : bytes / owners.size();
 }
 
 }  // namespace cubind

@@ -46,12 +46,15 @@ void RocksStore::Impl::start() {
 }
 
 Status RocksStore::Impl::open_database_locked() {
-  if (::mkdir(folder_.c_str(), 0700) == 0) static_cast<void>(::chmod(folder_.c_str(), 0700));
-  auto opened = Database::open(folder_);
+  const auto open = [this] {
+    if (::mkdir(folder_.c_str(), 0700) == 0) static_cast<void>(::chmod(folder_.c_str(), 0700));
+    return Database::open(folder_);
+  };
+  auto opened = open();
   if (!opened && opened.error().code == ErrorCode::corruption) {
     CUBIND_CHECK(set_folder_aside(folder_));
     ++set_aside_;
-    opened = Database::open(folder_);
+    opened = open();
   }
   if (!opened) return std::move(opened).error();
   database_ = std::move(opened).value();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/fault_point.hpp"
 #include "cache/rocks_status.hpp"
 #include "cache/rocks_store_impl.hpp"
 
@@ -42,6 +43,7 @@ RocksStore::Impl::Read RocksStore::Impl::read(const KernelKey& key, const std::v
 
 Result<std::optional<Artifact>> RocksStore::Impl::get(const KernelKey& key,
                                                       const std::vector<Ingredient>& ingredients) {
+  CUBIND_FAULT_POINT("store.get.begin");
   {
     const std::shared_lock database_lock(database_mutex_);
     if (!database_) {

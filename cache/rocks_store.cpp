@@ -246,9 +246,6 @@ Result<std::unique_ptr<RocksStore>> RocksStore::open(RocksStoreOptions options) 
 Result<std::optional<Artifact>> RocksStore::get(const KernelKey& key, const std::vector<Ingredient>& ingredients) {
   return impl_->get(key, ingredients);
 }
-Status RocksStore::put(const Artifact& artifact, const std::vector<Ingredient>& ingredients) {
-  return impl_->put(artifact, ingredients, kNoOwner);
-}
 Status RocksStore::put_as(const Artifact& artifact, const std::vector<Ingredient>& ingredients, std::uint32_t owner) {
   return impl_->put(artifact, ingredients, owner);
 }

@@ -31,15 +31,12 @@ struct RocksStoreOptions {
   std::string root;                                   // absolute; made (0700) if absent, with its parents
   std::uint64_t max_bytes = limits::kDiskStoreBytes;  // high watermark, in cubin bytes before compression
   double low_ratio = 0.9;                             // eviction goes down to this share of max_bytes
-  std::uint64_t max_bytes_per_owner = 0;              // under pressure, an owner's excess goes first; 0 = no quota
   bool allow_any_filesystem = false;                  // also tmpfs and network file systems
   std::uint32_t old_store_days = 30;                  // other schemas' folders go after that; 0 = never
   std::chrono::milliseconds first_retry{1000};        // pause after a failure of the disk; doubles
   std::chrono::milliseconds longest_retry{60'000};    // up to this
   const Clock* clock = nullptr;                       // not owned; null = the system's
 };
-
-inline constexpr std::uint32_t kNoOwner = 0xffffffffu;  // as a uid: nobody in particular
 
 // What codegen/nvrtc's Toolchain needs to stand for one that is not installed.
 struct ToolchainIdentity {
@@ -65,7 +62,7 @@ class RocksStore final : public ArtifactStore {
 
   // ArtifactStore. get() answers no error for trouble with the disk: that is a miss and is counted in get_failures.
   Result<std::optional<Artifact>> get(const KernelKey& key, const std::vector<Ingredient>& ingredients) override;
-  Status put(const Artifact& artifact, const std::vector<Ingredient>& ingredients) override;
+  Status put_as(const Artifact& artifact, const std::vector<Ingredient>& ingredients, std::uint32_t owner) override;
   Result<std::uint64_t> erase(const KernelKey& key) override;
   Result<std::vector<RecordSummary>> list(const KernelKey& after, std::size_t limit) override;
   Status put_failure(const KernelKey& key, const StoredFailure& failure) override;
@@ -73,8 +70,6 @@ class RocksStore final : public ArtifactStore {
   void touch(const KernelKey& key) override;
   StoreStats stats() const override;
 
-  // put() for a peer: `owner` is its uid, for the quota.
-  Status put_as(const Artifact& artifact, const std::vector<Ingredient>& ingredients, std::uint32_t owner);
   Result<PurgeCount> erase_all();  // records, cubins, usage, failures; tunings and traces stay
 
   // What the key was hashed from; nothing on a miss.

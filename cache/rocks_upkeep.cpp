@@ -63,7 +63,8 @@ Result<std::uint64_t> RocksStore::Impl::evict_once_locked(std::uint64_t bytes_to
     }
   }
   std::uint64_t evicted = 0;
-  for (const auto& key : plan_eviction(std::move(candidates), bytes_to_free, options_.max_bytes_per_owner, now_ms())) {
+  const auto share = fair_share(candidates, target);
+  for (const auto& key : plan_eviction(std::move(candidates), bytes_to_free, share, now_ms())) {
     auto change = begin_locked();
     if (change.totals.bytes <= target) break;
     remove_locked(change, key);

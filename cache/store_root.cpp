@@ -22,22 +22,9 @@ namespace cubind {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-std::string quoted(const std::string& root) {
-  return "store root \"" + root + "\"";
-}
-
-std::string reason(int error) {
-  return std::generic_category().message(error);
-}
-
-// File systems that forget at reboot or eat memory, and those whose locks and caches span machines. Their numbers are
-// part of the kernel's interface; <linux/magic.h> does not have all.
-std::optional<std::string_view> refused_filesystem(const std::string& root) {
-  struct statfs info {};
-  if (::statfs(root.c_str(), &info) != 0) return std::nullopt;
-  switch (static_cast<std::uint32_t>(info.f_type)) {
+// Their numbers are part of the kernel's interface; <linux/magic.h> does not have all.
+std::optional<std::string_view> refused_filesystem(std::uint32_t number) {
+  switch (number) {
     case 0x01021994: return "tmpfs";
     case 0x858458f6: return "ramfs";
     case 0x6969: return "nfs";
@@ -52,6 +39,22 @@ std::optional<std::string_view> refused_filesystem(const std::string& root) {
     case 0x01021997: return "9p";
     default: return std::nullopt;
   }
+}
+
+namespace {
+
+std::string quoted(const std::string& root) {
+  return "store root \"" + root + "\"";
+}
+
+std::string reason(int error) {
+  return std::generic_category().message(error);
+}
+
+std::optional<std::string_view> refused_filesystem_of(const std::string& root) {
+  struct statfs info {};
+  if (::statfs(root.c_str(), &info) != 0) return std::nullopt;
+  return refused_filesystem(static_cast<std::uint32_t>(info.f_type));
 }
 
 Status make_folder(const std::string& root) {
@@ -82,7 +85,7 @@ Status check_folder(const std::string& root, bool allow_any_filesystem) {
                  quoted(root) + " is not writable by uid \"" + std::to_string(::geteuid()) + "\""};
   }
   if (allow_any_filesystem) return {};
-  if (const auto kind = refused_filesystem(root)) {
+  if (const auto kind = refused_filesystem_of(root)) {
     return Error{ErrorCode::invalid_argument, quoted(root) + " is on \"" + std::string(*kind) +
                                                   "\", not on a local disk; allow_any_filesystem permits it"};
   }

@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -30,6 +32,10 @@ class StoreRoot {
   std::string path_;
   int lock_fd_;  // -1: not locked
 };
+
+// The name of a file system that forgets at reboot or eats memory, or whose locks and caches span machines, by its
+// number (statfs); nothing for any other.
+std::optional<std::string_view> refused_filesystem(std::uint32_t number);
 
 // Another schema's folder (v<number>), or one that was set aside (v<number>.damaged).
 struct OtherFolder {

@@ -109,9 +109,10 @@ class Daemon final : public App {
         pool_(make_pool(substitutes)),
         service_(service_parts(std::move(substitutes.builder))),
         admin_({service_, planner_, memory_, *store_, *pool_, metrics_, clock_, daemon_name(), store_->folder()}),
-        session_parts_{service_,     planner_,  admin_,   *store_, memory_,
-                       *pool_,       executor_, metrics_, clock_,  AdminRule(::geteuid(), config.admin_uids),
-                       daemon_name()},
+        session_parts_{
+            service_,     planner_,  admin_,   *store_, memory_,
+            *pool_,       executor_, metrics_, clock_,  AccessRules(::geteuid(), config.admins, config.clients),
+            daemon_name()},
         signals_(loop_),
         upkeep_(loop_),
         watchdog_(loop_),
@@ -139,6 +140,7 @@ class Daemon final : public App {
     if (planner_.installed().empty()) {
       log(LogLevel::warn, "no_toolchain", {{"then", "only kernels that are stored can be had"}});
     }
+    report_store();
     systemd::notify_ready("serving, " + std::to_string(planner_.installed().size()) + " toolchains");
     keep_up();
     if (const auto interval = systemd::watchdog_interval()) feed_watchdog(*interval);
@@ -199,10 +201,26 @@ class Daemon final : public App {
           log(LogLevel::warn, "store_upkeep", {{"error", to_string(status.error())}, {"then", "trying again"}});
         }
         executor_.on_loop([this] {
+          report_store();
           if (!draining_) keep_up();
         });
       });
     });
+  }
+
+  // One line when the store's state changes, not one for each request that meets it.
+  void report_store() {
+    const auto stats = store_->stats();
+    if (stats.set_aside > store_set_aside_) {
+      log(LogLevel::warn, "store_set_aside",
+          {{"folder", store_->folder() + ".damaged"}, {"then", "it could not be read; a new one was begun"}});
+    }
+    if (stats.degraded != store_degraded_) {
+      log(stats.degraded ? LogLevel::warn : LogLevel::info, stats.degraded ? "store_degraded" : "store_recovered",
+          {{"reason", stats.degraded ? stats.reason : "it takes records again"}});
+    }
+    store_set_aside_ = stats.set_aside;
+    store_degraded_ = stats.degraded;
   }
 
   void feed_watchdog(std::chrono::milliseconds interval) {  // from the loop: what it proves is that the loop turns
@@ -288,6 +306,8 @@ class Daemon final : public App {
   std::unique_ptr<Server> server_;
   std::unique_ptr<MetricsHttp> metrics_http_;
   bool draining_ = false, flights_done_ = false, sessions_gone_ = false;
+  std::uint64_t store_set_aside_ = 0;  // as last reported
+  bool store_degraded_ = false;
 };
 
 }  // namespace

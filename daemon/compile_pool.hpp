@@ -29,9 +29,11 @@ class CompilePool {
 
   virtual ~CompilePool() = default;
 
-  // Queues the unit; `done` is called exactly once, later (never from inside submit). resource_exhausted if the queue
-  // is full.
-  virtual Result<JobId> submit(CompileUnit unit, Priority priority, Done done) = 0;
+  // Queues the unit for a user; `done` is called exactly once, later (never from inside submit). resource_exhausted if
+  // the queue is full and the user has his part of it; a job that has to leave a full queue for another user's ends
+  // likewise (daemon/compile_queue.hpp).
+  virtual Result<JobId> submit(CompileUnit unit, Priority priority, std::uint32_t owner, Done done) = 0;
+  virtual void share(JobId job, std::uint32_t owner) = 0;  // this user waits for it too: it may get an earlier turn
   virtual void set_priority(JobId job, Priority priority) = 0;  // moves a queued job; a running one keeps running
   virtual void cancel(JobId job) = 0;  // queued: done(cancelled); running: the child is killed, then done(cancelled)
 

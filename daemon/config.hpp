@@ -10,6 +10,7 @@
 
 #include "base/log.hpp"
 #include "base/result.hpp"
+#include "daemon/peer.hpp"
 #include "daemon/tcp_address.hpp"
 #include "protocol/limits.hpp"
 
@@ -20,6 +21,7 @@ struct Config {
   std::string socket_path = "/run/cubind/cubind.sock";
   std::uint32_t socket_mode = 0660;
   std::optional<std::uint32_t> socket_gid;  // none: the daemon's own group
+  PeerList clients;                         // empty: whoever can connect
   std::size_t max_connections = limits::kMaxConnections;
   // [store]
   std::string store_root = "/var/lib/cubind";
@@ -37,7 +39,7 @@ struct Config {
   std::vector<std::string> wheel_roots;
   std::string default_toolchain;  // an id; empty: the newest
   // [admin]
-  std::vector<std::uint32_t> admin_uids;
+  PeerList admins;
   std::chrono::seconds shutdown_grace = limits::kShutdownGrace;
   // [metrics]
   std::string metrics_socket;  // "": metrics.sock beside socket_path; "off": none

@@ -105,19 +105,25 @@ Rule set_paths(std::vector<std::string>& field, Texts texts) {
   return {};
 }
 
-Rule set_gid(std::optional<std::uint32_t>& field, const std::string& text) {
-  if (text.empty()) {
-    field.reset();
-    return {};
-  }
-  std::uint32_t value = 0;
-  if (!set_number(value, text, 0, std::numeric_limits<std::uint32_t>::max() - 1)) {
-    field = value;
-    return {};
-  }
+Rule set_gid(std::uint32_t& field, const std::string& text) {
+  if (!set_number(field, text, 0, std::numeric_limits<std::uint32_t>::max() - 1)) return {};
   const group* found = ::getgrnam(text.c_str());
   if (found == nullptr) return "is neither a group of this system nor a number";
   field = found->gr_gid;
+  return {};
+}
+
+Rule set_gid(std::optional<std::uint32_t>& field, const std::string& text) {
+  field.reset();
+  if (text.empty()) return {};
+  return set_gid(field.emplace(), text);
+}
+
+Rule set_gids(std::vector<std::uint32_t>& field, Texts texts) {
+  field.clear();
+  for (const auto& text : texts) {
+    if (auto broken = set_gid(field.emplace_back(), text)) return broken;
+  }
   return {};
 }
 
@@ -186,6 +192,13 @@ const std::vector<Setting>& settings() {
       {"socket.group", "--socket-group", Kind::text, "its group, by name or number; empty: the daemon's own",
        [](Config& c, Texts t) { return set_gid(c.socket_gid, t[0]); },
        [](const Config& c) { return T{c.socket_gid ? std::to_string(*c.socket_gid) : ""}; }},
+      {"socket.allow_users", "--allow-user", Kind::list,
+       "who may ask; with allow_groups empty too: all who can connect",
+       [](Config& c, Texts t) { return set_uids(c.clients.uids, t); },
+       [](const Config& c) { return texts_of(c.clients.uids); }},
+      {"socket.allow_groups", "--allow-group", Kind::list, "likewise, by group",
+       [](Config& c, Texts t) { return set_gids(c.clients.gids, t); },
+       [](const Config& c) { return texts_of(c.clients.gids); }},
       {"socket.max_connections", "--max-connections", Kind::number, "at once; more are closed at once",
        [](Config& c, Texts t) { return set_number(c.max_connections, t[0], 1, 65536); },
        [](const Config& c) { return T{std::to_string(c.max_connections)}; }},
@@ -234,8 +247,11 @@ const std::vector<Setting>& settings() {
        },
        [](const Config& c) { return T{c.default_toolchain}; }},
       {"admin.users", "--admin-user", Kind::list, "who may verify and purge, by name or number, beside root",
-       [](Config& c, Texts t) { return set_uids(c.admin_uids, t); },
-       [](const Config& c) { return texts_of(c.admin_uids); }},
+       [](Config& c, Texts t) { return set_uids(c.admins.uids, t); },
+       [](const Config& c) { return texts_of(c.admins.uids); }},
+      {"admin.groups", "--admin-group", Kind::list, "likewise, by group",
+       [](Config& c, Texts t) { return set_gids(c.admins.gids, t); },
+       [](const Config& c) { return texts_of(c.admins.gids); }},
       {"shutdown_grace", "--shutdown-grace", Kind::text, "for running compiles at SIGTERM",
        [](Config& c, Texts t) { return set_seconds(c.shutdown_grace, t[0]); },
        [](const Config& c) { return T{std::to_string(c.shutdown_grace.count()) + "s"}; }},

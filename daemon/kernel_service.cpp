@@ -17,7 +17,7 @@ KernelService::KernelService(const Parts& parts)
       }) {}
 
 KernelService::Asked KernelService::get_or_build(const KernelRef& kernel, Priority priority, FlightWaiter& waiter,
-                                                 std::size_t tag) {
+                                                 std::size_t tag, std::uint32_t owner) {
   if (auto hit = parts_.memory.get(kernel->key)) {
     parts_.store.touch(kernel->key);  // or eviction would take from the disk what memory answers all day
     return {std::move(hit), {}};
@@ -26,9 +26,11 @@ KernelService::Asked KernelService::get_or_build(const KernelRef& kernel, Priori
   // From here on the work is shared. Losing this waiter does not stop it: others may wait, and the next one will ask.
   const auto joined = flights_.join(kernel->key, priority, waiter, tag);
   if (joined.first) {
-    start(kernel);
-  } else if (auto& work = work_[kernel->key]; work.kernel->toolchain == nullptr) {
-    work.kernel = kernel;  // begun by key alone; now it is known how to build it
+    start(kernel, owner);
+  } else {
+    auto& work = work_[kernel->key];
+    if (work.kernel->toolchain == nullptr) work.kernel = kernel;  // begun by key alone; now it is known how to build it
+    if (work.job != 0 && priority == Priority::foreground) parts_.pool.share(work.job, owner);
   }
   return {nullptr, joined};
 }
@@ -39,8 +41,8 @@ bool KernelService::is_compiling(const KernelKey& key) const {
 }
 
 // A flight: read the disk, else build, store, answer.
-void KernelService::start(const KernelRef& kernel) {
-  work_[kernel->key] = Work{kernel, 0};
+void KernelService::start(const KernelRef& kernel, std::uint32_t owner) {
+  work_[kernel->key] = Work{kernel, owner, 0};
   read(kernel);
 }
 
@@ -89,11 +91,12 @@ void KernelService::build(const KernelRef& kernel) {
   auto keyed = make_keyed_unit(kernel->descriptor, kernel->config, kernel->arch, *kernel->toolchain);
   if (!keyed.ok()) return finish(kernel->key, {std::move(keyed).error(), false, {}});
   auto unit = std::make_shared<CompileUnit>(std::move(keyed->unit));
-  auto job = parts_.pool.submit(*unit, flights_.priority(kernel->key), [this, kernel, unit](CompileResult result) {
-    on_built(kernel, unit, std::move(result));
-  });
+  auto& work = work_.at(kernel->key);
+  auto job =
+      parts_.pool.submit(*unit, flights_.priority(kernel->key), work.owner,
+                         [this, kernel, unit](CompileResult result) { on_built(kernel, unit, std::move(result)); });
   if (!job.ok()) return finish(kernel->key, {std::move(job).error(), false, {}});
-  work_.at(kernel->key).job = *job;
+  work.job = *job;
   flights_.missed(kernel->key);
 }
 
@@ -117,19 +120,21 @@ void KernelService::on_built(const KernelRef& kernel, std::shared_ptr<CompileUni
 // The put comes before the answer: who has been answered finds the kernel after a crash. A put that fails is counted by
 // the store and logged, and the answer is served all the same.
 void KernelService::publish(const KernelRef& kernel, std::shared_ptr<CompileUnit> unit, CompileOutput output) {
-  parts_.executor.on_disk_thread([this, kernel, unit, output = std::make_shared<CompileOutput>(std::move(output))] {
-    auto artifact = std::make_shared<Result<std::shared_ptr<const Artifact>>>(nullptr);
-    auto put = std::make_shared<Status>();
-    if (auto made = parts_.build(*unit, kernel->descriptor, kernel->config, std::move(*output)); !made.ok()) {
-      *artifact = std::move(made).error();
-    } else {
-      *artifact = std::make_shared<const Artifact>(*std::move(made));
-      CUBIND_FAULT_POINT("service.before_put");
-      *put = parts_.store.put(***artifact, kernel->ingredients);
-      CUBIND_FAULT_POINT("service.after_put");
-    }
-    parts_.executor.on_loop([this, kernel, artifact, put] { on_published(kernel, std::move(*artifact), *put); });
-  });
+  const auto owner = work_.at(kernel->key).owner;
+  parts_.executor.on_disk_thread(
+      [this, kernel, unit, owner, output = std::make_shared<CompileOutput>(std::move(output))] {
+        auto artifact = std::make_shared<Result<std::shared_ptr<const Artifact>>>(nullptr);
+        auto put = std::make_shared<Status>();
+        if (auto made = parts_.build(*unit, kernel->descriptor, kernel->config, std::move(*output)); !made.ok()) {
+          *artifact = std::move(made).error();
+        } else {
+          *artifact = std::make_shared<const Artifact>(*std::move(made));
+          CUBIND_FAULT_POINT("service.before_put");
+          *put = parts_.store.put_as(***artifact, kernel->ingredients, owner);
+          CUBIND_FAULT_POINT("service.after_put");
+        }
+        parts_.executor.on_loop([this, kernel, artifact, put] { on_published(kernel, std::move(*artifact), *put); });
+      });
 }
 
 void KernelService::on_published(const KernelRef& kernel, Result<std::shared_ptr<const Artifact>> artifact,

@@ -44,7 +44,9 @@ class KernelService {
   explicit KernelService(const Parts& parts);
 
   // A kernel without a toolchain (asked for by key) is found or not_found, never built.
-  Asked get_or_build(const KernelRef& kernel, Priority priority, FlightWaiter& waiter, std::size_t tag);
+  // `owner` is the uid that asks: what is built counts as his, in the queue and on the disk.
+  Asked get_or_build(const KernelRef& kernel, Priority priority, FlightWaiter& waiter, std::size_t tag,
+                     std::uint32_t owner);
 
   // The waiter withdraws. Its flight goes on, demoted if nobody else waits.
   void leave(const KernelKey& key, SingleFlight::Ticket ticket) { flights_.leave(key, ticket); }
@@ -61,14 +63,15 @@ class KernelService {
  private:
   struct Work {  // what a flight is at
     KernelRef kernel;
-    CompilePool::JobId job = 0;  // 0 until its compile is queued
+    std::uint32_t owner = kNoOwner;  // who began it
+    CompilePool::JobId job = 0;      // 0 until its compile is queued
   };
   struct Read {  // what the disk says of a key
     Result<std::optional<Artifact>> found;
     std::optional<StoredFailure> failure;  // of an earlier compile, if nothing was found
   };
 
-  void start(const KernelRef& kernel);
+  void start(const KernelRef& kernel, std::uint32_t owner);
   void read(const KernelRef& kernel);
   void on_read(const KernelKey& key, Read read);
   void build(const KernelRef& kernel);

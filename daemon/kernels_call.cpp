@@ -91,7 +91,7 @@ void KernelsCall::open(std::size_t index) {
   Slot& slot = slots_[index];
   // Only who waits is foreground; the others' compiles are queued for later.
   const auto priority = request_.mode == RequestMode::wait ? request_.priority : Priority::prewarm;
-  auto asked = service_.get_or_build(slot.kernel, priority, *this, index);
+  auto asked = service_.get_or_build(slot.kernel, priority, *this, index, peer_.uid);
   if (asked.hit != nullptr) return answer(slot, *asked.hit, Outcome::hit_memory);
   slot.ticket = asked.flight.ticket;
   slot.first = asked.flight.first;

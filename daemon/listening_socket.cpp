@@ -1,6 +1,7 @@
 #include "daemon/listening_socket.hpp"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -24,6 +25,20 @@ sockaddr_un address_of(const std::string& path) {
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, sizeof(address.sun_path) - 1);
   return address;
+}
+
+// Whoever can write the folder can put a socket of his own there and give out cubins. A sticky folder (/tmp) at least
+// keeps ours from being replaced.
+Status check_folder(const std::string& path) {
+  const auto slash = path.rfind('/');
+  const auto folder = slash == 0 ? std::string("/") : path.substr(0, slash);
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) return failed(path, "its folder");
+  if ((status.st_mode & S_IWOTH) == 0 || (status.st_mode & S_ISVTX) != 0) return {};
+  char mode[8];
+  std::snprintf(mode, sizeof(mode), "%04o", static_cast<unsigned>(status.st_mode & 07777));
+  return Error{ErrorCode::permission_denied, "socket \"" + path + "\": its folder has mode \"" + mode +
+                                                 "\", which lets others put another one in its place"};
 }
 
 // Leaves nothing at `path`, or says why something must stay.
@@ -51,6 +66,7 @@ Status clear_stale(const std::string& path) {
 
 Result<ListeningSocket> ListeningSocket::make(const Wanted& wanted) {
   const auto& path = wanted.path;
+  CUBIND_CHECK(check_folder(path));
   CUBIND_CHECK(clear_stale(path));
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return failed(path, "socket");

@@ -120,8 +120,8 @@ MachineLimits read_machine_limits() {
   return read_machine_limits("", known ? static_cast<unsigned>(CPU_COUNT(&set)) : 1);
 }
 
-std::uint32_t default_workers(const MachineLimits& limits) {
-  auto workers = static_cast<std::uint32_t>(std::max(1.0, limits.cpus));
+std::uint32_t workers_for(std::uint32_t configured, const MachineLimits& limits) {
+  auto workers = configured != 0 ? configured : static_cast<std::uint32_t>(std::max(1.0, limits.cpus));
   if (limits.memory_bytes != 0) {
     const auto fit = static_cast<std::uint32_t>(std::min<std::uint64_t>(limits.memory_bytes / kMemoryPerCompile, 4096));
     workers = std::min(workers, std::max(1u, fit));

@@ -20,8 +20,9 @@ struct MachineLimits {
 // a burst of big ones from meeting the limit.
 inline constexpr std::uint64_t kMemoryPerCompile = 350ull << 20;
 
-// At least 1, at most what processors and memory allow.
-std::uint32_t default_workers(const MachineLimits& limits);
+// How many may compile at once: as many as configured, or (0) as processors allow; never more than memory allows, or
+// the kernel would choose whom to kill, and never none.
+std::uint32_t workers_for(std::uint32_t configured, const MachineLimits& limits);
 
 // Reads <root>/proc/self/cgroup, <root>/proc/meminfo and <root>/sys/fs/cgroup (version 2, else version 1); a limit
 // counts wherever it is set between the process's group and the root. `affinity` is the number of processors it may run

@@ -50,6 +50,7 @@ std::vector<Measured> measure(const Metrics& metrics, const MetricSources& sourc
        number(store.corrupt_records)},
       {"cubind_store_put_failures_total", "not stored: the disk did not take them", number(store.put_failures)},
       {"cubind_store_get_failures_total", "reads that the disk failed, counted as misses", number(store.get_failures)},
+      {"cubind_store_set_aside_total", "stores that could not be read and were begun anew", number(store.set_aside)},
       {"cubind_store_degraded", "1 while the store does not work", store.degraded ? 1.0 : 0.0},
       {"cubind_memory_kernels", "kernels in memory", number(sources.memory_kernels)},
       {"cubind_memory_bytes", "their cubins", number(sources.memory_bytes)},

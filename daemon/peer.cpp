@@ -29,9 +29,10 @@ Result<Peer> peer_of(int fd) {
   return peer;
 }
 
-bool AdminRule::allows(const Peer& peer) const {
-  if (peer.uid == 0 || peer.uid == own_uid_) return true;
-  return std::find(admins_.begin(), admins_.end(), peer.uid) != admins_.end();
+bool PeerList::has(const Peer& peer) const {
+  const auto listed = [this](std::uint32_t gid) { return std::find(gids.begin(), gids.end(), gid) != gids.end(); };
+  return std::find(uids.begin(), uids.end(), peer.uid) != uids.end() || listed(peer.gid) ||
+         std::any_of(peer.groups.begin(), peer.groups.end(), listed);
 }
 
 }  // namespace cubind

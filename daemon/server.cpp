@@ -1,5 +1,6 @@
 #include "daemon/server.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -89,21 +90,36 @@ class SocketServer final : public Server {
   void take(UniqueFd fd) {
     ++parts_.metrics.connections;
     auto peer = peer_of(fd.get());
-    if (!peer.ok() || sessions_.size() >= max_connections_) {
+    const auto refuse = [this](const std::string& why) {
       ++parts_.metrics.connections_refused;
-      const auto why =
-          peer.ok() ? "more than " + std::to_string(max_connections_) + " connections" : to_string(peer.error());
       log(LogLevel::warn, "connection_refused", {{"error", why}});
-      return;
+    };
+    if (!peer.ok()) return refuse(to_string(peer.error()));
+    const auto uid = peer->uid;
+    if (!has_place(uid)) {
+      return refuse("more than " + std::to_string(max_connections_) + " connections, " + std::to_string(by_user_[uid]) +
+                    " of them of uid \"" + std::to_string(uid) + "\"");
     }
-    auto session = open_session(loop_, std::move(fd), *std::move(peer), parts_, [this](Session* gone) {
+    ++by_user_[uid];
+    auto session = open_session(loop_, std::move(fd), *std::move(peer), parts_, [this, uid](Session* gone) {
       sessions_.erase(gone);
+      if (--by_user_[uid] == 0) by_user_.erase(uid);
       parts_.metrics.connections_open = sessions_.size();
       if (sessions_.empty() && all_gone_) std::exchange(all_gone_, nullptr)();
     });
     auto* key = session.get();
     sessions_.emplace(key, std::move(session));
     parts_.metrics.connections_open = sessions_.size();
+  }
+
+  // The last eighth of the places is for users who have less than an eighth: one who takes all he can get does not lock
+  // the others out.
+  bool has_place(std::uint32_t uid) const {
+    const auto kept = max_connections_ / 8;
+    if (sessions_.size() + kept < max_connections_) return true;
+    const auto mine = by_user_.find(uid);
+    return sessions_.size() < max_connections_ &&
+           (mine == by_user_.end() || mine->second < std::max<std::size_t>(kept, 1));
   }
 
   asio::io_context& loop_;
@@ -113,6 +129,7 @@ class SocketServer final : public Server {
   std::size_t max_connections_;
   SessionLogic::Parts& parts_;
   std::unordered_map<Session*, std::shared_ptr<Session>> sessions_;
+  std::unordered_map<std::uint32_t, std::size_t> by_user_;  // connections of each uid; none is 0
   std::function<void()> all_gone_;
 };
 

@@ -54,6 +54,7 @@ void SessionLogic::received(std::size_t bytes, SteadyTime now) {
   const Inside inside(inside_);
   reader_.commit(bytes);
   process(now);
+  reader_.trim();
 }
 
 void SessionLogic::written(std::size_t bytes, SteadyTime now) {
@@ -113,6 +114,10 @@ void SessionLogic::dispatch(ByteView payload, SteadyTime now) {
   const auto id = id_of(*request);
   if (const auto found = calls_.find(id); found != calls_.end() && !found->second->finished()) {
     return refuse(id, {ErrorCode::invalid_argument, "id \"" + std::to_string(id) + "\" is in flight already"});
+  }
+  if (!parts_.access.may_ask(peer_)) {
+    return refuse(id, {ErrorCode::permission_denied, "uid \"" + std::to_string(peer_.uid) +
+                                                         "\" is in none of socket.allow_users, socket.allow_groups"});
   }
   if (calls_.size() >= limits::kMaxRequestsInFlight) {
     forget_finished();
@@ -188,9 +193,9 @@ std::unique_ptr<Call> SessionLogic::purge(const PurgeRequest& request) {
 }
 
 bool SessionLogic::may_administer(std::uint64_t id, const char* what) {
-  if (parts_.admins.allows(peer_)) return true;
+  if (parts_.access.may_administer(peer_)) return true;
   refuse(id, {ErrorCode::permission_denied, "uid \"" + std::to_string(peer_.uid) + "\" may not " + what +
-                                                ": that is for root, the daemon's user and admin_users"});
+                                                ": that is for root, the daemon's user and those in [admin]"});
   return false;
 }
 

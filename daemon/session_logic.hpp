@@ -37,7 +37,7 @@ class SessionLogic final : private ReplySink {
     Executor& executor;
     Metrics& metrics;
     const Clock& clock;
-    AdminRule admins;
+    AccessRules access;
     std::string daemon;  // name and version, for the greeting
   };
 

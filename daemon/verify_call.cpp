@@ -101,7 +101,7 @@ void VerifyCall::on_read(const RecordSummary& record, Result<std::optional<Artif
   if (!keyed.ok()) return answer(record, false, "not verified: " + keyed.error().message, &SummaryReply::pending);
 
   auto job =
-      parts_.pool.submit(std::move(keyed->unit), Priority::prewarm,
+      parts_.pool.submit(std::move(keyed->unit), Priority::prewarm, kNoOwner,
                          [weak = std::weak_ptr(self_), record, stored = (*found)->cubin_digest](CompileResult result) {
                            const auto self = weak.lock();
                            if (self == nullptr || (*self)->finished_) return;

@@ -12,7 +12,7 @@ namespace cubind {
 ZygoteCompilePool::ZygoteCompilePool(boost::asio::io_context& io, const std::vector<Toolchain>& toolchains,
                                      CompilePoolConfig config)
     : io_(io), config_(std::move(config)), queue_(config_.max_queue) {
-  stats_.workers = config_.workers != 0 ? config_.workers : default_workers(read_machine_limits());
+  stats_.workers = workers_for(config_.workers, read_machine_limits());
   Zygote::Owner& owner = *this;
   for (const auto& toolchain : toolchains) {
     if (!toolchain.installed) continue;
@@ -25,20 +25,23 @@ ZygoteCompilePool::~ZygoteCompilePool() {
   *alive_ = false;
 }
 
-Result<CompilePool::JobId> ZygoteCompilePool::submit(CompileUnit unit, Priority priority, Done done) {
+Result<CompilePool::JobId> ZygoteCompilePool::submit(CompileUnit unit, Priority priority, std::uint32_t owner,
+                                                     Done done) {
   if (draining_) return Error{ErrorCode::unavailable, "the daemon is stopping"};
   const auto zygote = zygotes_.find(unit.toolchain);
   if (zygote == zygotes_.end()) {
     return Error{ErrorCode::unavailable, "toolchain \"" + unit.toolchain + "\" is not installed"};
   }
   const auto id = ++last_id_;
-  if (!queue_.push(id, priority)) {
-    return Error{ErrorCode::resource_exhausted,
-                 "the queue of compiles is full at \"" + std::to_string(config_.max_queue) + "\""};
-  }
+  const Error full{ErrorCode::resource_exhausted,
+                   "the queue of compiles is full at \"" + std::to_string(config_.max_queue) + "\""};
+  const auto pushed = queue_.push(id, priority, owner);
+  if (!pushed.queued) return full;
+  if (pushed.displaced) finish_later({*pushed.displaced}, full);
   Job job;
   job.unit = std::move(unit);
   job.priority = priority;
+  job.owner = owner;
   job.done = std::move(done);
   job.zygote = zygote->second.get();
   jobs_.emplace(id, std::move(job));
@@ -51,6 +54,10 @@ void ZygoteCompilePool::set_priority(JobId id, Priority priority) {
   if (found == jobs_.end()) return;
   found->second.priority = priority;
   queue_.set_priority(id, priority);
+}
+
+void ZygoteCompilePool::share(JobId id, std::uint32_t owner) {
+  queue_.share(id, owner);
 }
 
 void ZygoteCompilePool::cancel(JobId id) {
@@ -121,7 +128,7 @@ void ZygoteCompilePool::on_lost(JobId id, const Error& why) {
   if (job.retried) return finish(id, why);
   job.retried = true;
   if (draining_) return finish(id, Error{ErrorCode::unavailable, "the daemon is stopping"});
-  queue_.push_front(id, job.priority);
+  queue_.push_front(id, job.priority, job.owner);
   dispatch();
 }
 

@@ -31,7 +31,8 @@ class ZygoteCompilePool final : public CompilePool, private Zygote::Owner {
   ZygoteCompilePool(boost::asio::io_context& io, const std::vector<Toolchain>& toolchains, CompilePoolConfig config);
   ~ZygoteCompilePool() override;  // kills what runs; no `done` is called any more
 
-  Result<JobId> submit(CompileUnit unit, Priority priority, Done done) override;
+  Result<JobId> submit(CompileUnit unit, Priority priority, std::uint32_t owner, Done done) override;
+  void share(JobId job, std::uint32_t owner) override;
   void set_priority(JobId job, Priority priority) override;
   void cancel(JobId job) override;
   bool is_running(JobId job) const override;
@@ -44,6 +45,7 @@ class ZygoteCompilePool final : public CompilePool, private Zygote::Owner {
   struct Job {
     CompileUnit unit;
     Priority priority = Priority::foreground;
+    std::uint32_t owner = 0;
     Done done;
     Zygote* zygote = nullptr;
     bool running = false;

@@ -404,7 +404,7 @@ auto parse(ByteView payload, std::size_t most, bool request, Read read_root)
     return unparsable("it is not exactly one segment");
   }
   const auto* begin = payload.data() + kSegmentTableBytes;
-  std::vector<capnp::word> aligned;
+  std::vector<std::uint64_t> aligned;
   if (reinterpret_cast<std::uintptr_t>(begin) % alignof(capnp::word) != 0) {
     aligned.resize(words);
     std::memcpy(aligned.data(), begin, words * sizeof(capnp::word));

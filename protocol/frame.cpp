@@ -7,23 +7,41 @@ namespace cubind {
 std::span<std::byte> FrameReader::space(std::size_t at_least) {
   at_least = std::max<std::size_t>(at_least, 1);
   if (begin_ == end_) begin_ = end_ = kFrameHeaderBytes;
-  const std::size_t capacity = storage_.size() * 8;
-  if (capacity < end_ + at_least) {
+  if (capacity() < end_ + at_least) {
     const std::size_t unread = buffered();
     const std::size_t needed = kFrameHeaderBytes + unread + at_least;
-    if (needed <= capacity) {
+    if (needed <= capacity()) {
       std::memmove(base() + kFrameHeaderBytes, base() + begin_, unread);
+      begin_ = kFrameHeaderBytes;
+      end_ = begin_ + unread;
     } else {
-      std::vector<std::uint64_t> larger((std::max(needed, 2 * unread) + 7) / 8);
-      if (unread > 0) {
-        std::memcpy(reinterpret_cast<std::byte*>(larger.data()) + kFrameHeaderBytes, base() + begin_, unread);
-      }
-      storage_ = std::move(larger);
+      move_to(std::max(needed, 2 * unread));
     }
-    begin_ = kFrameHeaderBytes;
-    end_ = begin_ + unread;
   }
-  return {base() + end_, storage_.size() * 8 - end_};
+  return {base() + end_, capacity() - end_};
+}
+
+void FrameReader::move_to(std::size_t bytes) {
+  const std::size_t unread = buffered();
+  const std::size_t words = (bytes + 7) / 8;
+  auto storage = std::make_unique_for_overwrite<std::uint64_t[]>(words);
+  if (unread > 0) {
+    std::memcpy(reinterpret_cast<std::byte*>(storage.get()) + kFrameHeaderBytes, base() + begin_, unread);
+  }
+  storage_ = std::move(storage);
+  words_ = words;
+  begin_ = kFrameHeaderBytes;
+  end_ = begin_ + unread;
+}
+
+void FrameReader::trim() {
+  if (buffered() == 0) {
+    storage_.reset();
+    words_ = 0;
+    begin_ = end_ = kFrameHeaderBytes;
+  } else if (const auto needed = kFrameHeaderBytes + buffered(); capacity() > 2 * needed + 64) {
+    move_to(needed);
+  }
 }
 
 void FrameReader::commit(std::size_t bytes) {

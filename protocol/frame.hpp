@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -37,11 +39,18 @@ class FrameReader {
 
   std::size_t buffered() const { return end_ - begin_; }
 
+  // Gives back what is not needed for the bytes that are here: a connection that waits holds next to no memory. Frames
+  // handed out before are gone.
+  void trim();
+
  private:
-  std::byte* base() { return reinterpret_cast<std::byte*>(storage_.data()); }
+  std::byte* base() { return reinterpret_cast<std::byte*>(storage_.get()); }
+  std::size_t capacity() const { return words_ * sizeof(std::uint64_t); }
+  void move_to(std::size_t bytes);  // the unread ones, to the beginning of a storage of that size
 
   std::size_t max_;
-  std::vector<std::uint64_t> storage_;  // words, so that a payload can lie aligned
+  std::unique_ptr<std::uint64_t[]> storage_;  // words, so that a payload can lie aligned
+  std::size_t words_ = 0;
   // Bytes [begin_, end_) of the storage are unread. An empty buffer starts at byte 4: the payload after the 4 bytes of
   // length is then aligned.
   std::size_t begin_ = kFrameHeaderBytes;

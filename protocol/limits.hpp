@@ -24,8 +24,8 @@ inline constexpr std::uint32_t kMaxNK = 1u << 20;   // of one layer's n or k
 inline constexpr std::uint32_t kMaxSmCount = 4096;  // the largest GPU has a few hundred
 
 // Service.
-inline constexpr std::size_t kMaxConnections = 4096;          // (config)
-inline constexpr std::size_t kMaxQueuedCompiles = 4096;       // (config) then resource_exhausted
+inline constexpr std::size_t kMaxConnections = 4096;      // (config)
+inline constexpr std::size_t kMaxQueuedCompiles = 16384;  // (config) the largest request fits; then resource_exhausted
 inline constexpr std::size_t kMemoryStoreBytes = 256 << 20;   // (config)
 inline constexpr std::uint64_t kDiskStoreBytes = 8ull << 30;  // (config) high watermark; eviction goes down to 90 %
 inline constexpr std::size_t kMaxCompileLog = 16 << 10;

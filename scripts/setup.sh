@@ -9,6 +9,7 @@ packages=(
   libboost1.81-dev libboost-context1.81-dev libcapnp-dev capnproto librocksdb-dev libspdlog-dev libgtest-dev libgmock-dev
   prometheus-cpp-dev
   libbenchmark-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libssl-dev libsystemd-dev
+  clang libclang-rt-14-dev
   binutils procps util-linux systemd valgrind
 )
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs the tests: everything but the GPU's, then unit and integration tests again under
-# AddressSanitizer + UndefinedBehaviorSanitizer and under ThreadSanitizer.
+# AddressSanitizer + UndefinedBehaviorSanitizer and under ThreadSanitizer, and the fuzz targets.
 #   --full            the whole matrices instead of the pairwise samples
 #   --no-sanitizers   only the first half
 set -euo pipefail
@@ -39,6 +39,11 @@ if [ $sanitizers = 1 ]; then
     step "unit and integration tests ($sanitizer)"
     ctest --test-dir build/$sanitizer --output-on-failure -j "$(nproc)" -L '^(unit|integration)$' -LE 'full|no_sanitizer'
   done
+fi
+
+if [ $sanitizers = 1 ]; then
+  step "fuzzing, some seconds of each target"
+  scripts/fuzz.sh
 fi
 
 step "all tests passed"

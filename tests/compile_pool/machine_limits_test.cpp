@@ -77,11 +77,20 @@ TEST(MachineLimits, ParsesWhatTheKernelWrites) {
 }
 
 TEST(MachineLimits, WorkersFitProcessorsAndMemoryAndAreNeverNone) {
-  EXPECT_EQ(default_workers({2.5, 64ull << 30}), 2u);
-  EXPECT_EQ(default_workers({0.5, 64ull << 30}), 1u);
-  EXPECT_EQ(default_workers({32, 1ull << 30}), 2u);
-  EXPECT_EQ(default_workers({32, 100ull << 20}), 1u);
-  EXPECT_EQ(default_workers({32, 0}), 32u);
+  EXPECT_EQ(workers_for(0, {2.5, 64ull << 30}), 2u);
+  EXPECT_EQ(workers_for(0, {0.5, 64ull << 30}), 1u);
+  EXPECT_EQ(workers_for(0, {32, 1ull << 30}), 2u);
+  EXPECT_EQ(workers_for(0, {32, 100ull << 20}), 1u);
+  EXPECT_EQ(workers_for(0, {32, 0}), 32u);
+}
+
+// Rows K2 and K4 of docs/faults.md.
+TEST(MachineLimits, AConfiguredNumberIsTakenAsFarAsMemoryAllows) {
+  EXPECT_EQ(workers_for(16, {2, 64ull << 30}), 16u) << "more than processors is the operator's choice";
+  EXPECT_EQ(workers_for(16, {2, 512ull << 20}), 1u);
+  EXPECT_EQ(workers_for(16, {2, 2ull << 30}), 5u);
+  EXPECT_EQ(workers_for(3, {2, 2ull << 30}), 3u);
+  EXPECT_EQ(workers_for(1, {2, 1ull << 20}), 1u);
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ class ZygoteCompilePoolTest : public ::testing::Test {
 
   // The name goes into `finished_` when its compile is done.
   CompilePool::JobId submit(const std::string& name, CompileUnit what, Priority priority = Priority::foreground) {
-    const auto id = pool_->submit(std::move(what), priority, [this, name](CompileResult result) {
+    const auto id = pool_->submit(std::move(what), priority, 0, [this, name](CompileResult result) {
       finished_.push_back(name);
       results_.emplace(name, std::move(result));
     });
@@ -135,7 +135,7 @@ TEST_F(ZygoteCompilePoolTest, AnUnknownToolchainIsUnavailableAtOnce) {
   start();
   auto other = unit(kQuick);
   other.toolchain = "nvrtc-1.2.3-deadbeef";
-  const auto id = pool_->submit(std::move(other), Priority::foreground, [](CompileResult) { FAIL(); });
+  const auto id = pool_->submit(std::move(other), Priority::foreground, 0, [](CompileResult) { FAIL(); });
   ASSERT_FALSE(id.ok());
   EXPECT_EQ(to_string(id.error()), "unavailable: toolchain \"nvrtc-1.2.3-deadbeef\" is not installed");
 }
@@ -164,7 +164,7 @@ TEST_F(ZygoteCompilePoolTest, AFullQueueIsResourceExhausted) {
   start();
   submit("a", unit(kQuick));
   submit("b", unit(kQuick));  // nothing runs yet: the zygote is starting
-  const auto third = pool_->submit(unit(kQuick), Priority::foreground, [](CompileResult) { FAIL(); });
+  const auto third = pool_->submit(unit(kQuick), Priority::foreground, 0, [](CompileResult) { FAIL(); });
   ASSERT_FALSE(third.ok());
   EXPECT_EQ(to_string(third.error()), "resource_exhausted: the queue of compiles is full at \"2\"");
 }
@@ -287,7 +287,7 @@ TEST_F(ZygoteCompilePoolTest, DrainingAnswersTheQueueAndFinishesWhatRuns) {
   pool_->drain();
   EXPECT_EQ(outcome("queued"), "unavailable: the daemon is stopping");
   EXPECT_EQ(outcome("running"), "ok");
-  EXPECT_FALSE(pool_->submit(unit(kQuick), Priority::foreground, [](CompileResult) { FAIL(); }).ok());
+  EXPECT_FALSE(pool_->submit(unit(kQuick), Priority::foreground, 0, [](CompileResult) { FAIL(); }).ok());
 }
 
 }  // namespace

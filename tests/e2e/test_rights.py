@@ -1,4 +1,5 @@
 """Who may connect (the socket's mode and group) and who may change the store (root, the daemon's user, admin.users)."""
+import os
 import unittest
 
 from harness import ARCH, DENIED, FORMAT, NOBODY, DaemonTest, configs, needs, needs_root
@@ -60,7 +61,7 @@ class ADaemonThatIsNotRoot(DaemonTest):
 
     def test_its_own_user_may_purge(self):
         for folder in (self.daemon.folder, self.daemon.socket_folder):
-            folder.chmod(0o777)
+            os.chown(folder, NOBODY, NOBODY)
         self.daemon.start([*SOMEBODY, *self.daemon.command()])
         self.assertEqual(self.prewarm(through=SOMEBODY)["failed"], 0)
         self.assertGreater(self.json("purge", "--all", through=SOMEBODY)["records"], 0)

@@ -290,6 +290,22 @@ TEST_F(DaemonTest, TheSocketHasItsRightsBeforeAnybodyCanConnect) {
   EXPECT_EQ(status.st_mode & 0777, 0600u);
 }
 
+// Row M8 of docs/faults.md.
+TEST_F(DaemonTest, ASocketFolderThatOthersMayWriteIsRefused) {
+  namespace fs = std::filesystem;
+  fs::create_directory(folder / "run");
+  config.socket_path = folder / "run/cubind.sock";
+  fs::permissions(folder / "run", fs::perms::others_write, fs::perm_options::add);
+  try {
+    DaemonInProcess daemon(config);
+    ADD_FAILURE() << "it started";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("its folder has mode \"0757\""), std::string::npos) << error.what();
+  }
+  fs::permissions(folder / "run", fs::perms::sticky_bit, fs::perm_options::add);  // as /tmp is
+  const DaemonInProcess daemon(config);
+}
+
 TEST_F(DaemonTest, ASecondDaemonOnTheSocketIsRefusedAndTheFirstGoesOn) {
   DaemonInProcess daemon(config);
   auto other = config;

@@ -3,6 +3,9 @@
 #include <fstream>
 #include <functional>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "tests/store/store_fixture.hpp"
 
 namespace cubind {
@@ -182,6 +185,33 @@ TEST_F(StoreDamageTest, TruncatedOrMissingFilesCostAtMostTheStore) {
       }
     }
   }
+}
+
+// Row E5 of docs/faults.md: somebody changed the rights of the files.
+TEST_F(StoreDamageTest, ADatabaseThatMayNotBeReadIsSetAsideToo) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to become somebody who may not read everything";
+  close();
+  constexpr uid_t kNobody = 65534;
+  const auto locked = options_.root + "/v1/CURRENT";
+  ASSERT_EQ(::chown(temp_.path().c_str(), kNobody, kNobody), 0);
+  ASSERT_EQ(::chown(options_.root.c_str(), kNobody, kNobody), 0);
+  for (const auto& entry : fs::recursive_directory_iterator(options_.root)) {
+    ASSERT_EQ(::chown(entry.path().c_str(), kNobody, kNobody), 0);
+  }
+  ASSERT_EQ(::chmod(locked.c_str(), 0), 0);
+  ASSERT_EQ(::seteuid(kNobody), 0);
+  open();
+  EXPECT_EQ(store_->stats().set_aside, 1u);
+  EXPECT_FALSE(store_->stats().degraded) << store_->stats().reason;
+  EXPECT_FALSE(has(1)) << "a miss, no error";
+  EXPECT_TRUE(put(1).ok());
+  EXPECT_TRUE(has(1));
+  struct stat folder {};
+  ASSERT_EQ(::stat((options_.root + "/v1").c_str(), &folder), 0);
+  EXPECT_EQ(folder.st_mode & 07777, 0700u) << "as the one before";
+  EXPECT_TRUE(fs::exists(options_.root + "/v1.damaged/CURRENT")) << "the operator can have it back";
+  close();
+  ASSERT_EQ(::seteuid(0), 0);
 }
 
 TEST_F(StoreDamageTest, ADatabaseThatCannotBeReadIsSetAside) {

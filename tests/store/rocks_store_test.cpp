@@ -280,13 +280,13 @@ TEST_F(RocksStoreTest, EvictingSharersFreesWhatWasAskedFor) {
   EXPECT_EQ(store_->stats().corrupt_records, 0u);
 }
 
-TEST_F(RocksStoreTest, AnOwnersBurstLeavesOthersRecords) {
+// Row D6 of docs/faults.md.
+TEST_F(RocksStoreTest, AGreedyUserNeverEvictsAnother) {
   close();
   options_.max_bytes = 1'000'000;
-  options_.max_bytes_per_owner = 300'000;
   open();
   for (std::uint64_t i = 0; i < 10; ++i) ASSERT_TRUE(store_->put_as(test_artifact(i), test_ingredients(i), 1000).ok());
-  for (std::uint64_t i = 100; i < 250; ++i) {
+  for (std::uint64_t i = 100; i < 600; ++i) {  // ten times the limit
     clock_.advance(milliseconds(1000));
     ASSERT_TRUE(store_->put_as(test_artifact(i), test_ingredients(i), 1001).ok());
   }
@@ -310,6 +310,31 @@ TEST_F(RocksStoreTest, RefusesAFolderThatOthersMayWrite) {
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().code, ErrorCode::permission_denied);
   EXPECT_THAT(opened.error().message, HasSubstr("0702"));
+}
+
+// Row B5 of docs/faults.md.
+TEST_F(RocksStoreTest, ThirtyTwoWritersOfNeighbouringKeysAllArrive) {
+  std::vector<std::thread> writers;
+  std::atomic<int> failed{0};
+  for (std::uint64_t i = 0; i < 32; ++i) {
+    writers.emplace_back([&, i] {
+      auto key = test_key(0);
+      key.bytes.back() = static_cast<std::uint8_t>(i);
+      failed += store_->put(test_artifact(key, test_cubin(i, 5000)), test_ingredients(i)).ok() ? 0 : 1;
+    });
+  }
+  for (auto& writer : writers) writer.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(list_all().size(), 32u);
+  EXPECT_EQ(store_->stats().records, 32u);
+  open();
+  for (std::uint64_t i = 0; i < 32; ++i) {
+    auto key = test_key(0);
+    key.bytes.back() = static_cast<std::uint8_t>(i);
+    const auto found = store_->get(key, test_ingredients(i));
+    ASSERT_TRUE(found.ok() && found->has_value()) << i;
+    EXPECT_TRUE(*(*found)->cubin == test_cubin(i, 5000)) << i;
+  }
 }
 
 TEST_F(RocksStoreTest, ManyThreadsNeverSeeWrongOrHalfRecords) {

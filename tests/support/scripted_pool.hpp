@@ -77,7 +77,7 @@ class ScriptedPool final : public CompilePool {
 
   // ---- the pool
 
-  Result<JobId> submit(CompileUnit unit, Priority priority, Done done) override {
+  Result<JobId> submit(CompileUnit unit, Priority priority, std::uint32_t, Done done) override {
     JobId id = 0;
     {
       const std::lock_guard lock(mutex_);
@@ -97,6 +97,7 @@ class ScriptedPool final : public CompilePool {
     const std::lock_guard lock(mutex_);
     if (const auto found = jobs_.find(id); found != jobs_.end()) found->second.priority = priority;
   }
+  void share(JobId, std::uint32_t) override {}
   void cancel(JobId id) override { end(id, Error{ErrorCode::cancelled, "scripted"}); }
   bool is_running(JobId id) const override {
     const std::lock_guard lock(mutex_);

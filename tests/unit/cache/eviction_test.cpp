@@ -71,10 +71,25 @@ TEST(Eviction, AnOwnerWithinItsQuotaIsTreatedLikeAllOthers) {
   EXPECT_THAT(plan_eviction(candidates, 100, 100, kLater), ElementsAre(test_key(1)));
 }
 
-TEST(Eviction, RecordsWithoutOwnerHaveNoQuota) {
+TEST(Eviction, RecordsWithoutOwnerCountAsOneUsers) {
   std::vector<EvictionCandidate> candidates = {candidate(1, kNow - 2, 0, 100, 1000)};
   for (std::uint64_t i = 10; i < 20; ++i) candidates.push_back(candidate(i, kNow));
-  EXPECT_THAT(plan_eviction(candidates, 100, 100, kLater), ElementsAre(test_key(1)));
+  EXPECT_THAT(plan_eviction(candidates, 100, 100, kLater), ElementsAre(test_key(10)));
+}
+
+TEST(Eviction, WhoIsWithinAFairShareLosesNothing) {
+  for (std::size_t greedy = 1; greedy < 40; ++greedy) {  // records of user 1000; 1001 and 1002 have three each
+    std::vector<EvictionCandidate> candidates;
+    for (std::uint64_t i = 0; i < greedy; ++i) candidates.push_back(candidate(100 + i, kNow, 5, 100, 1000));
+    for (std::uint64_t i = 0; i < 6; ++i) candidates.push_back(candidate(i, kNow - kHour, 0, 100, 1001 + i % 2));
+    const std::uint64_t total = candidates.size() * 100, target = 900;
+    const auto share = fair_share(candidates, target);
+    EXPECT_EQ(share, 300u);
+    const auto victims = plan_eviction(candidates, total - std::min(total, target), share, kLater);
+    EXPECT_EQ(victims.size(), greedy > 3 ? greedy - 3 : 0);
+    for (std::uint64_t i = 0; i < 6; ++i) EXPECT_EQ(std::count(victims.begin(), victims.end(), test_key(i)), 0);
+  }
+  EXPECT_EQ(fair_share({}, 900), 900u);
 }
 
 }  // namespace

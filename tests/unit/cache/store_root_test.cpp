@@ -84,6 +84,18 @@ TEST(StoreRoot, RefusesTmpfsUnlessTold) {
   fs::remove_all(root);
 }
 
+// Rows B12, C1, C3, C4 and C10 of docs/faults.md.
+TEST(StoreRoot, NetworkFileSystemsAreKnownByTheirNumbers) {
+  EXPECT_EQ(refused_filesystem(0x6969), "nfs");
+  EXPECT_EQ(refused_filesystem(0xfe534d42), "smb");
+  EXPECT_EQ(refused_filesystem(0x00c36400), "ceph");
+  EXPECT_EQ(refused_filesystem(0x0bd00bd0), "lustre");
+  EXPECT_EQ(refused_filesystem(0x01021997), "9p");
+  for (const std::uint32_t local : {0xef53u, 0x58465342u, 0x9123683eu, 0x794c7630u, 0x2fc12fc1u}) {
+    EXPECT_EQ(refused_filesystem(local), std::nullopt) << local;  // ext4, xfs, btrfs, overlay, zfs
+  }
+}
+
 TEST(StoreRoot, ASecondClaimIsRefusedNamingTheRootAndTheHolder) {
   const TempFolder temp;
   {

@@ -1,5 +1,6 @@
 #include "daemon/config.hpp"
 
+#include <cstdlib>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -35,6 +36,17 @@ TEST_F(ConfigTest, AnEmptyFileGivesTheDefaults) {
   EXPECT_EQ(to_toml(load("").value()), to_toml(Config{}));
 }
 
+// Rows C1 and E1 of docs/faults.md.
+TEST_F(ConfigTest, NothingOfTheEnvironmentMovesTheDefaults) {
+  const auto before = to_toml(Config{});
+  for (const char* name : {"HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "CUBIND_SOCKET", "CUBIND_STORE"}) {
+    ::setenv(name, folder.path().c_str(), 1);
+  }
+  EXPECT_EQ(to_toml(load("").value()), before);
+  EXPECT_EQ(before.find(folder.path()), std::string::npos);
+  EXPECT_EQ(Config{}.store_root, "/var/lib/cubind") << "on the node's disk, in nobody's home";
+}
+
 TEST_F(ConfigTest, ValuesAreTaken) {
   const auto config = load(R"(
 shutdown_grace = "2min"
@@ -66,7 +78,7 @@ format = "json"
   EXPECT_TRUE(config.allow_any_filesystem);
   EXPECT_EQ(config.workers, 3u);
   EXPECT_EQ(config.toolchains, (std::vector<std::string>{"/opt/a", "/opt/b"}));
-  EXPECT_EQ(config.admin_uids, (std::vector<std::uint32_t>{0, 4712}));
+  EXPECT_EQ(config.admins.uids, (std::vector<std::uint32_t>{0, 4712}));
   EXPECT_EQ(config.metrics_socket, "off");
   EXPECT_EQ(config.metrics_listen, (TcpAddress{"::1", 9155}));
   EXPECT_EQ(config.log_level, LogLevel::warn);
@@ -115,7 +127,7 @@ TEST_F(ConfigTest, APrintedConfigReadsBackTheSame) {
   config.workers = 7;
   config.socket_gid = 12;
   config.toolchains = {"/opt/a", "/opt/b"};
-  config.admin_uids = {5};
+  config.admins.uids = {5};
   config.metrics_socket = "/run/m.sock";
   config.metrics_listen = TcpAddress{"::1", 9155};
   config.log_format = LogFormat::json;
@@ -131,7 +143,7 @@ TEST_F(ConfigTest, FlagsWinOverTheFile) {
   EXPECT_EQ(line->config.workers, 4u);
   EXPECT_EQ(line->config.queue, 5u);
   EXPECT_EQ(line->config.socket_path, "/tmp/y.sock");
-  EXPECT_EQ(line->config.admin_uids, (std::vector<std::uint32_t>{7, 8}));
+  EXPECT_EQ(line->config.admins.uids, (std::vector<std::uint32_t>{7, 8}));
   EXPECT_TRUE(line->config.allow_any_filesystem);
 }
 

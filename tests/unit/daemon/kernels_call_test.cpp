@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/log.hpp"
 #include "protocol/limits.hpp"
 #include "tests/unit/daemon/service_harness.hpp"
 
@@ -153,6 +154,59 @@ TEST_F(KernelsCallTest, ADeadlineThatPassesIsPendingAndTheCompileGoesOn) {
   EXPECT_EQ(only<KernelReply>(client, all).code, ErrorCode::pending);
   EXPECT_EQ(only<SummaryReply>(client, all).pending, 1u);
   EXPECT_EQ(service.pool.jobs(), 1u);
+}
+
+// Row C2 of docs/faults.md.
+TEST_F(KernelsCallTest, ALongCompileIsWaitedForAsLongAsTheDeadlineAllows) {
+  Conversation patient(service), hasty(service);
+  auto request = one_kernel(1);
+  request.deadline_ms = 300'000;
+  patient.send(request);
+  request.deadline_ms = 10'000;
+  hasty.send(request);
+  service.executor.run();
+  std::vector<Heard> heard_by_hasty;
+  for (int second = 0; second < 120; ++second) {
+    service.clock.advance(1s);
+    for (auto* who : {&patient, &hasty}) who->logic->tick(service.clock.now());
+    for (auto& one : hasty.heard()) heard_by_hasty.push_back(std::move(one));
+  }
+  EXPECT_EQ(only<KernelReply>(hasty, heard_by_hasty).code, ErrorCode::pending);
+  EXPECT_EQ(service.pool.submitted(), 1u);
+  service.pool.succeed_all();
+  EXPECT_EQ(only<KernelReply>(patient, settle(patient)).code, ErrorCode::ok);
+}
+
+// Row D6 of docs/faults.md.
+TEST_F(KernelsCallTest, AKernelBelongsToTheUserWhoHadItMade) {
+  Conversation first(service, Peer{1234, 1234, 1, {}}), second(service, Peer{4321, 4321, 1, {}});
+  first.send(one_kernel(1));
+  second.send(one_kernel(1));
+  service.executor.run();
+  service.pool.succeed_all();
+  service.executor.run();
+  ASSERT_EQ(service.store.owners.size(), 1u);
+  EXPECT_EQ(service.store.owners.begin()->second, 1234u);
+}
+
+// Row I8 of docs/faults.md.
+TEST_F(KernelsCallTest, ACompileOfMoreThanTwoSecondsIsAWarningWithItsName) {
+  configure_log(LogLevel::warn, LogFormat::text);
+  const auto said = [&](std::size_t index, double ms) {
+    client.send(one_kernel(index + 1, index));
+    service.executor.run();
+    service.pool.wall_ms = ms;
+    testing::internal::CaptureStderr();
+    service.pool.succeed_all();
+    service.executor.run();
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said(0, 1999), "");
+  const auto line = said(1, 2500);
+  configure_log(LogLevel::off, LogFormat::text);
+  EXPECT_NE(line.find(" warn compile "), std::string::npos) << line;
+  EXPECT_NE(line.find(" name=w4a16-bf16"), std::string::npos) << line;
+  EXPECT_NE(line.find(" ms=2500 "), std::string::npos) << line;
 }
 
 TEST_F(KernelsCallTest, WhoWaitsHearsProgressAtLeastEverySecond) {

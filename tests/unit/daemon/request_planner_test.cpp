@@ -109,6 +109,27 @@ TEST_F(RequestPlannerTest, ToolchainsGiveDifferentKeys) {
   EXPECT_NE(two.plan(request).value().kernels[0]->key, two.plan(layer_request()).value().kernels[0]->key);
 }
 
+// Row F6 of docs/faults.md: the driver refused what the newest toolchain made.
+TEST_F(RequestPlannerTest, AnExcludedToolchainGivesAnotherOnesKernels) {
+  auto older = test_toolchain();
+  older.id = "nvrtc-13.0.48-00000002";
+  older.patch = 48;
+  older.build_id = "cc";
+  RequestPlanner two({test_toolchain(), older}, {}, "");
+  auto request = layer_request();
+  const auto refused = two.plan(request).value().kernels[0];
+  EXPECT_EQ(refused->toolchain->id, test_toolchain().id);
+  request.toolchain.excluded = {refused->toolchain->id};
+  const auto other = two.plan(request).value().kernels[0];
+  EXPECT_EQ(other->toolchain->id, older.id);
+  EXPECT_NE(other->key, refused->key);
+  request.toolchain.excluded.push_back(older.id);
+  const auto none = two.plan(request);
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().code, ErrorCode::unavailable);
+  EXPECT_NE(none.error().message.find(older.id + " (excluded)"), std::string::npos) << none.error().message;
+}
+
 TEST_F(RequestPlannerTest, WithoutAnyToolchainTheRequestIsUnavailable) {
   RequestPlanner none({}, {}, "");
   EXPECT_EQ(none.plan(layer_request()).error().code, ErrorCode::unavailable);

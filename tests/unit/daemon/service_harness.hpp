@@ -56,9 +56,10 @@ class MapStore final : public ArtifactStore {
     if (found == artifacts.end()) return std::optional<Artifact>();
     return std::optional(found->second);
   }
-  Status put(const Artifact& artifact, const std::vector<Ingredient>&) override {
+  Status put_as(const Artifact& artifact, const std::vector<Ingredient>&, std::uint32_t owner) override {
     if (put_fails) return Error{ErrorCode::resource_exhausted, "no space left"};
     artifacts[artifact.key] = artifact;
+    owners[artifact.key] = owner;
     return {};
   }
   Result<std::uint64_t> erase(const KernelKey& key) override {
@@ -97,6 +98,7 @@ class MapStore final : public ArtifactStore {
   }
 
   std::map<KernelKey, Artifact> artifacts;
+  std::map<KernelKey, std::uint32_t> owners;
   std::map<KernelKey, StoredFailure> failures;
 };
 
@@ -122,7 +124,8 @@ struct Service {
         planner(toolchains, {}, ""),
         kernels({memory, store, pool, executor, clock, metrics, build_without_reading}),
         admin({kernels, planner, memory, store, pool, metrics, clock, "cubind test", "/nowhere"}),
-        parts{kernels,      planner, admin, store, memory, pool, executor, metrics, clock, AdminRule(1000, {1001}),
+        parts{kernels,      planner,  admin,   store, memory,
+              pool,         executor, metrics, clock, AccessRules(1000, {{1001}, {}}, {}),
               "cubind test"} {}
 };
 

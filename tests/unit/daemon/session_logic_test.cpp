@@ -158,6 +158,30 @@ TEST_F(SessionLogicTest, AdminRequestsNeedTheRight) {
   }
 }
 
+TEST_F(SessionLogicTest, WhereThereIsAListOnlyThoseInItMayAsk) {
+  service.parts.access = AccessRules(1000, {{1001}, {}}, {{2000}, {3000}});
+  const auto answered = [&](Peer peer) {
+    Conversation who(service, std::move(peer));
+    who.send(StatsRequest{1});
+    const auto all = who.heard();
+    const auto errors = who.heard_of<ErrorReply>(all);
+    EXPECT_TRUE(errors.empty() || errors[0].code == ErrorCode::permission_denied);
+    return who.heard_of<StatsReply>(all).size() == 1;
+  };
+  EXPECT_TRUE(answered({0, 0, 1, {}})) << "root";
+  EXPECT_TRUE(answered({1000, 1000, 1, {}})) << "the daemon's own";
+  EXPECT_TRUE(answered({1001, 1001, 1, {}})) << "an admin";
+  EXPECT_TRUE(answered({2000, 5, 1, {}})) << "by user";
+  EXPECT_TRUE(answered({7, 3000, 1, {}})) << "by group";
+  EXPECT_TRUE(answered({7, 7, 1, {1, 3000}})) << "by a supplementary group";
+  EXPECT_FALSE(answered({7, 7, 1, {1, 2000}}));
+  service.parts.access = AccessRules(1000, {{}, {3000}}, {});
+  Conversation admin(service, {7, 7, 1, {3000}});
+  admin.send(PurgeRequest{1, {}});
+  service.executor.run();
+  EXPECT_EQ(admin.heard_of<PurgeReply>(admin.heard()).size(), 1u) << "an admin by group";
+}
+
 TEST_F(SessionLogicTest, ARequestThatIsRefusedStartsNothing) {
   auto request = one_kernel(1);
   request.kernels.push_back({{}, "m1n1k1"});

@@ -28,6 +28,15 @@ TEST(EmbeddedHeaders, AreTheFilesByteForByteAndOrderedByName) {
   }
 }
 
+// Row L10 of docs/faults.md: a cubin must not depend on where or when it was made.
+TEST(EmbeddedHeaders, NothingDependsOnWhereOrWhenItIsCompiled) {
+  for (const auto& header : embedded_headers()) {
+    for (const char* word : {"__DATE__", "__TIME__", "__TIMESTAMP__", "__FILE__", "__COUNTER__", "__BASE_FILE__"}) {
+      EXPECT_EQ(header.text.find(word), std::string_view::npos) << header.name << " has " << word;
+    }
+  }
+}
+
 TEST(IncludeClosure, FollowsIncludesThroughHeaders) {
   const auto closure = include_closure("#include \"codegen/device/config.cuh\"\nint x;\n");
   ASSERT_TRUE(closure.ok());

@@ -94,6 +94,28 @@ TEST(Frame, AnnouncedLengthAloneTakesNoMemory) {
   EXPECT_LT(reader.space(1).size(), 4096u);
 }
 
+TEST(Frame, TrimmingKeepsTheBytesThatAreHereAndNoMore) {
+  FrameReader reader(4 << 20);
+  const auto whole = concat({frame("12345678"), frame("abcdefgh"), frame("ABCDEFGH")});
+  for (std::size_t split = 0; split <= whole.size(); ++split) {
+    const auto in = reader.space(16 << 10);
+    std::memcpy(in.data(), whole.data(), split);
+    reader.commit(split);
+    std::size_t frames = 0;
+    const auto read_all = [&] {
+      for (auto next = reader.next(); next.ok() && next->has_value(); next = reader.next()) ++frames;
+    };
+    if (split % 2 == 0) read_all();  // with and without frames handed out before
+    reader.trim();
+    const auto held = reader.buffered();
+    EXPECT_LE(reader.space(1).size(), 2 * held + 128) << split;
+    reader.append(ByteView(whole).subspan(split));
+    read_all();
+    EXPECT_EQ(frames, 3u) << split;
+    EXPECT_EQ(reader.buffered(), 0u);
+  }
+}
+
 TEST(Frame, RawBytesAfterAFrameAreTakenAsTheyAreAndFramesGoOnBehindThem) {
   const std::string raw = "thirteen byte";
   const Bytes stream = concat({frame("12345678"), to_bytes(raw), frame("abcdefgh")});
