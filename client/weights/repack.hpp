@@ -8,6 +8,11 @@
 //         scales [k/g, n]. Zero points are stored minus one, subtracted from the whole 32-bit word (0x11111111), except
 //         in checkpoint_format gptq_v2. g_idx [k] maps a k to its group: anything but k / g is act-order.
 //
+// A GPTQ zero point is 0 to 15, so a stored 15 is a 0 that borrowed from the next column, never 16: the word as a whole
+// is added to, which gives both back. (Readers that add to each field by itself take it for 16, or miss the borrow.)
+// What AutoGPTQ wrote for a 0 before gptq_v2 filled the rest of the word with ones: those columns are lost to any
+// reader.
+//
 // n must be a multiple of 8 in both, k of 8 in GPTQ. A layout without zero points (GPTQ sym) accepts qzeros only if
 // every zero point is 8, which is what those checkpoints hold. Pure and thread-safe; nothing is kept.
 #pragma once

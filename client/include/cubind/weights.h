@@ -68,7 +68,8 @@ CUBIND_API cubind_status cubind_repack_awq(const cubind_gemm* gemm, uint32_t n, 
                                            cubind_error* error);
 
 /* GPTQ, as AutoGPTQ and GPTQModel write it. n a multiple of 8. A g_idx other than k / group (act-order, desc_act) is
- * CUBIND_NOT_SUPPORTED. If the gemm has no zero points (sym) every zero point must be 8, or qzeros NULL. */
+ * CUBIND_NOT_SUPPORTED. If the gemm has no zero points (sym) every zero point must be 8, or qzeros NULL.
+ * A stored zero point of 15 is 0, not 16: one was subtracted from words as a whole (0x11111111), and is added so. */
 typedef struct cubind_gptq_tensors {
   uint32_t struct_size;
   uint32_t scale_type;

@@ -94,6 +94,21 @@ INSTANTIATE_TEST_SUITE_P(Checkpoints, Goldens,
                          ::testing::Values("awq_zero_points_tails", "awq_zero_points_f16", "gptq_symmetric_tails",
                                            "gptq_zero_points_borrow", "gptq_v2_zero_points", "gptq_per_channel_tails"));
 
+// 0x11111111 is subtracted from the word: a 0 is stored as 15 and its neighbour as one less than usual. In the last
+// column of a word the borrow is lost, and must not come back as one.
+TEST(RepackGptq, AStoredZeroPointOf15IsZeroAndItsNeighboursAreWhatTheyWere) {
+  auto golden = read("gptq_zero_points_borrow");
+  ASSERT_EQ(golden.layout.n, 16u);
+  const std::uint32_t zeros[] = {0x0f980010, 0x80000008};  // of group 0, column 0 in the lowest four bits
+  for (int word = 0; word < 2; ++word) golden.qzeros[word] = zeros[word] - 0x11111111u;
+  auto packed = allocate(golden.layout);
+  ASSERT_TRUE(repack(golden, packed.view()).ok());
+  for (std::uint32_t row = 0; row < 16; ++row) {
+    const auto at = 2 * (row % 8) + row / 8;  // group 0 of the first panel: rows g and g + 8 side by side
+    EXPECT_EQ(static_cast<std::uint32_t>(packed.zeros[at]), zeros[row / 8] >> (4 * (row % 8)) & 15) << row;
+  }
+}
+
 TEST(RepackGptq, SymmetricNeedsNoZeroPoints) {
   auto golden = read("gptq_symmetric_tails");
   auto packed = allocate(golden.layout);
