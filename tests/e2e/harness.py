@@ -2,7 +2,7 @@
 as somebody else would. Standard library only.
 
 CUBIND_E2E_PREFIX is where cubind is installed (cmake --install), CUBIND_E2E_COUNTER the library that counts compiles
-(tests/support/nvrtc_counter) and CUBIND_E2E_SOURCE the source tree.
+(tests/support/nvrtc_counter), CUBIND_E2E_SOURCE the source tree, CUBIND_E2E_FAULT_POINTS is 1 if the build has them.
 """
 import json
 import os
@@ -66,7 +66,7 @@ class Daemon:
     def command(self):
         return [str(CUBIND), "--config", str(self.config)]
 
-    def start(self, command=None, pass_fds=()):
+    def start(self, command=None, pass_fds=(), **environment):
         """Starts it as systemd would (Type=notify) and waits until it says that it is ready."""
         name = str(self.folder / "notify.sock")
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
@@ -74,7 +74,7 @@ class Daemon:
             os.chmod(name, 0o666)  # the daemon may be somebody else
             notify.settimeout(0.25)
             try:
-                self.launch(command, pass_fds, NOTIFY_SOCKET=name)
+                self.launch(command, pass_fds, NOTIFY_SOCKET=name, **environment)
                 deadline = time.monotonic() + 60
                 while True:
                     try:
@@ -177,6 +177,14 @@ class DaemonTest(unittest.TestCase):
         return {name: float(value) for name, value in
                 (line.split() for line in body.splitlines() if not line.startswith("#"))}
 
+    def wait_until(self, condition, seconds=60):
+        deadline = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, self.daemon.log())
+            if self.daemon.process is not None:
+                self.assertIsNone(self.daemon.process.poll(), self.daemon.log())
+            time.sleep(0.02)
+
     def prewarm(self, *more, **how):
         return self.json("prewarm", MODEL, "--arch", ARCH, "--max-m", MAX_M, *more, **how)["archs"][0]
 
@@ -190,6 +198,10 @@ def configs(format=FORMAT, arch=ARCH, max_m=MAX_M):
 
 def needs_root(test):
     return unittest.skipUnless(os.geteuid() == 0, "needs root to become somebody else")(test)
+
+
+def needs_fault_points(test):
+    return unittest.skipUnless(os.environ.get("CUBIND_E2E_FAULT_POINTS") == "1", "a build without fault points")(test)
 
 
 def needs(*command):

@@ -1,10 +1,11 @@
-"""Start, stop and start again: own socket, systemd's socket, SIGTERM with requests in flight, kill -9."""
+"""Start, stop and start again: own socket, systemd's socket and watchdog, SIGTERM with requests in flight, kill -9."""
 import signal
 import socket
+import subprocess
 import time
 import unittest
 
-from harness import ARCH, MAX_M, MODEL, DaemonTest, configs, needs
+from harness import ARCH, FORMAT, MAX_M, MODEL, DaemonTest, configs, needs, needs_fault_points
 
 WORKERS = 2
 
@@ -66,6 +67,58 @@ class Lifecycle(DaemonTest):
         self.assertLessEqual(self.daemon.compiles(), kernels + WORKERS)
         self.assertEqual(self.prewarm()["built"], 0)
 
+    @needs_fault_points
+    def test_a_second_sigterm_ends_it_at_once(self):
+        first, second = configs()[:2]
+        kernel = ["get", FORMAT, "--arch", ARCH, "--config"]
+        self.daemon.start()
+        key = self.json(*kernel, first)["key"]
+        self.assertEqual(self.daemon.stop(), 0)
+        self.daemon.start(CUBIND_FAULT="worker.before_compile=sleep:60000")
+        self.daemon.ctl_start(*kernel, second)
+        self.wait_until(lambda: self.json("stats")["cubind_compiles_running"] == 1)
+        self.daemon.process.send_signal(signal.SIGTERM)
+        self.wait_until(lambda: "stopping" in self.daemon.log())
+        with self.assertRaises(subprocess.TimeoutExpired):
+            self.daemon.process.wait(1)  # it waits for the compile
+        started = time.monotonic()
+        self.assertEqual(self.daemon.stop(signal.SIGTERM), 1)
+        self.assertLess(time.monotonic() - started, 10)  # shutdown_grace is 20 s
+        self.assertIn("a second signal", self.daemon.log())
+        self.daemon.start()
+        self.assertEqual(self.json("get", "--key", key)["outcome"], "hit_disk")
+
+    def test_systemd_hears_ready_then_the_watchdogs_pings_then_stopping(self):
+        name = str(self.daemon.folder / "notify.sock")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+            notify.bind(name)
+            notify.settimeout(30)
+            heard = []
+
+            def hear(wanted):
+                while wanted not in heard:
+                    heard.extend(line.split("=")[0] for line in notify.recv(4096).decode().split("\n"))
+
+            self.daemon.launch(NOTIFY_SOCKET=name, WATCHDOG_USEC="200000")
+            hear("READY")
+            for _ in range(5):
+                heard.clear()
+                hear("WATCHDOG")
+            # One that is stopped does not ping, or systemd could not tell.
+            self.daemon.process.send_signal(signal.SIGSTOP)
+            notify.settimeout(0.5)
+            with self.assertRaises(socket.timeout):
+                while True:  # what was sent before
+                    notify.recv(4096)
+            self.daemon.process.send_signal(signal.SIGCONT)
+            notify.settimeout(30)
+            heard.clear()
+            hear("WATCHDOG")
+            self.daemon.process.send_signal(signal.SIGTERM)
+            hear("STOPPING")
+            self.assertEqual(self.daemon.process.wait(30), 0)
+            self.daemon.process = None
+
     def test_systemds_socket_is_served_and_left_alone(self):
         start_activated(self.daemon)
         self.assertEqual(self.json("health")["pid"], self.daemon.process.pid)
@@ -89,15 +142,6 @@ class Lifecycle(DaemonTest):
         self.assertEqual(self.daemon.log().count("\n"), 1)
         self.assertFalse(self.daemon.socket.exists())
         self.assertFalse((self.daemon.folder / "store").exists())
-
-    def wait_until(self, condition, seconds=60):
-        deadline = time.monotonic() + seconds
-        while not condition():
-            self.assertLess(time.monotonic(), deadline, self.daemon.log())
-            if self.daemon.process is not None:
-                self.assertIsNone(self.daemon.process.poll(), self.daemon.log())
-            time.sleep(0.02)
-
 
 if __name__ == "__main__":
     unittest.main()
