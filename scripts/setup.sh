@@ -38,6 +38,7 @@ if [ -n "$(scripts/nvrtc_path.sh)" ]; then
 else
   echo "setup: no CUDA toolkit here; fetching NVRTC 13.0 from NVIDIA's wheels into .cuda/ (about 45 MB)"
   pip_flags=(--quiet --no-deps --target .cuda)
+  python3 -m pip install --help | grep -q -- --root-user-action && pip_flags+=(--root-user-action=ignore)
   python3 -m pip install --help | grep -q -- --break-system-packages && pip_flags+=(--break-system-packages)
   python3 -m pip install "${pip_flags[@]}" 'nvidia-cuda-nvrtc==13.0.*'
   echo "setup: NVRTC at $(scripts/nvrtc_path.sh)"
