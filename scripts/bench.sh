@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Measures and prints one JSON object a line: {"figure", "value", "bound", "holds", "detail"}.
 #   service [ARGUMENT...]   the daemon, its clients and its store; ARGUMENTs go to cubind-service-bench (--quick, --only GROUP)
+#   load [ARGUMENT...]      many clients, many connections, a long mixed load; ARGUMENTs go to cubind-load-bench (--quick)
+#   faults [ARGUMENT...]    kills, a restart with a full store, fuzzing, the table of docs/faults.md; --quick, --kills N
 #   gpu [ARGUMENT...]       the kernels on this machine's GPU, right and timed; ARGUMENTs go to gpu_gemm (--small, --only TEXT)
 # In a source tree it builds first; in a folder made by scripts/bundle.sh it runs what is there. Exit code 0 if all holds.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 
-usage() { sed -n '2,5s/^# \?//p' "$0" >&2; exit 2; }
+usage() { sed -n '2,7s/^# \?//p' "$0" >&2; exit 2; }
 [ $# -ge 1 ] || usage
 what=$1
 shift
@@ -29,12 +31,48 @@ build() {
 failed=0
 run() { "$@" || failed=1; }
 
+nvrtc_or_stop() {
+  nvrtc=$("$here/scripts/nvrtc_path.sh")
+  [ -n "$nvrtc" ] || { echo "bench: no NVRTC on this machine: install a CUDA toolkit" >&2; exit 1; }
+}
+
+# figure NAME VALUE BOUND HOLDS DETAIL: one line of those that no program prints.
+figure() {
+  printf '{"figure": "%s", "value": %s, "bound": "%s", "holds": %s, "detail": "%s"}\n' "$@"
+  [ "$4" = true ] || failed=1
+}
+
 case $what in
   service)
     build bench service_bench
-    nvrtc=$("$here/scripts/nvrtc_path.sh")
-    [ -n "$nvrtc" ] || { echo "bench: no NVRTC on this machine: install a CUDA toolkit" >&2; exit 1; }
+    nvrtc_or_stop
     run "$service/cubind-service-bench" --nvrtc "$nvrtc" "$@"
+    ;;
+  load)
+    build bench load_bench
+    nvrtc_or_stop
+    run "$service/cubind-load-bench" load --nvrtc "$nvrtc" "$@"
+    ;;
+  faults)
+    build bench load_bench
+    nvrtc_or_stop
+    run "$service/cubind-load-bench" faults --nvrtc "$nvrtc" "$@"
+    if [ -f "$here/CMakeLists.txt" ]; then  # what only a source tree has
+      seconds=600
+      for argument in "$@"; do [ "$argument" = --quick ] && seconds=5; done
+      read -r targets executions findings < <("$here/scripts/fuzz.sh" --seconds $seconds | python3 -c '
+import json, sys
+runs = [json.loads(line) for line in sys.stdin]
+print(len(runs), sum(run["executions"] for run in runs), sum(run["findings"] for run in runs) if runs else 1)')
+      figure faults.fuzz_findings "$findings" "== 0" "$([ "$findings" = 0 ] && echo true || echo false)" \
+        "$executions executions of $targets targets, $seconds s each, under AddressSanitizer and UndefinedBehaviorSanitizer"
+      read -r tested apply < <(python3 "$here/tests/support/check_faults.py" "$here" | python3 -c '
+import json, sys
+table = json.load(sys.stdin)
+print(table["tested"], table["apply"])')
+      figure faults.rows_tested "$(python3 -c "print(round($tested / $apply, 3))")" "== 1" \
+        "$([ "$tested" = "$apply" ] && echo true || echo false)" "$tested of the $apply rows of docs/faults.md that apply"
+    fi
     ;;
   gpu)
     build gpu cubind cubind-worker gpu_programs

@@ -16,7 +16,7 @@ relocatable=(--log-level=WARNING -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON '-DCMAKE_IN
 cmake --preset gpu "${relocatable[@]}"
 cmake --preset bench "${relocatable[@]}"
 cmake --build build/gpu --target cubind cubind-worker cubinctl cubind_client boot_model gpu_programs
-cmake --build build/bench --target service_bench
+cmake --build build/bench --target load_bench
 
 programs_of() { find "$1" -maxdepth 1 -type f -executable; }
 rm -rf "$out"
@@ -24,7 +24,7 @@ mkdir -p "$out"/{bin,lib,tests,bench/service,scripts,examples}
 install -m755 build/gpu/bin/{cubind,cubind-worker,cubinctl,examples/boot_model} "$out/bin/"
 programs_of build/gpu/bin/tests | grep '/gpu_' | xargs install -m755 -t "$out/tests/"
 programs_of build/gpu/bin/bench | xargs install -m755 -t "$out/bench/"
-install -m755 build/bench/bin/{cubind,cubind-worker,cubind-service-bench} build/bench/bin/cubind-bench-* "$out/bench/service/"
+install -m755 build/bench/bin/{cubind,cubind-worker,cubind-service-bench,cubind-load-bench} build/bench/bin/cubind-bench-* "$out/bench/service/"
 install -m644 build/bench/lib/libcubind_nvrtc_counter.so build/bench/share/cubind/*.json "$out/bench/service/"
 install -m644 build/gpu/lib/libcubind.so.0 "$out/lib/"
 ln -s libcubind.so.0 "$out/lib/libcubind.so"

@@ -2,9 +2,11 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace cubind::bench {
 
@@ -53,6 +55,7 @@ Status DaemonUnderTest::launch(const Options& options) {
                                       std::to_string(options.workers),
                                       "--log-level",
                                       "info"};
+  command.insert(command.end(), options.arguments.begin(), options.arguments.end());
   ChildProcess::Options how;
   how.stderr_file = log_file();
   if (!options.fault.empty()) how.environment.push_back("CUBIND_FAULT=" + options.fault);
@@ -66,6 +69,28 @@ Status DaemonUnderTest::start(const Options& options) {
   if (client.ok()) return {};
   return Error{ErrorCode::unavailable,
                "the daemon does not answer, see \"" + log_file() + "\": " + client.error().message};
+}
+
+void DaemonUnderTest::kill() {
+  process_.signal(SIGKILL);
+  process_.wait(kStopPatience);
+}
+
+std::uint64_t DaemonUnderTest::resident_bytes() const {
+  std::ifstream file("/proc/" + std::to_string(process_.pid()) + "/statm");
+  std::uint64_t total = 0, pages = 0;
+  file >> total >> pages;
+  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+std::uint64_t DaemonUnderTest::open_descriptors() const {
+  std::error_code gone;
+  std::uint64_t count = 0;
+  for (fs::directory_iterator entry("/proc/" + std::to_string(process_.pid()) + "/fd", gone), end;
+       !gone && entry != end; entry.increment(gone)) {
+    ++count;
+  }
+  return count;
 }
 
 Status DaemonUnderTest::stop() {

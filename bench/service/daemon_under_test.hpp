@@ -14,8 +14,9 @@ namespace cubind::bench {
 class DaemonUnderTest {
  public:
   struct Options {
-    unsigned workers = 0;  // 0: as the daemon chooses
-    std::string fault;     // CUBIND_FAULT, for builds that have fault points
+    unsigned workers = 0;                // 0: as the daemon chooses
+    std::string fault;                   // CUBIND_FAULT, for builds that have fault points
+    std::vector<std::string> arguments;  // more flags
   };
 
   // Makes the folder; an existing store in it is kept.
@@ -23,12 +24,16 @@ class DaemonUnderTest {
 
   Status start(const Options& options);   // returns when a greeting was answered
   Status launch(const Options& options);  // returns when the process was started
+  void kill();                            // SIGKILL, and waits
   Status stop();                          // SIGTERM, then waits; the error says how it ended
   Result<std::unique_ptr<Client>> connect(const std::string& client_name) const;
 
   std::uint64_t compiles() const;  // since prepare(), over restarts
   // When the last counted compile began, by the wall clock (to a tick of the kernel's, at most 10 ms early).
   std::chrono::system_clock::time_point last_compile_began() const;
+
+  std::uint64_t resident_bytes() const;  // of the running process; 0 if it is gone
+  std::uint64_t open_descriptors() const;
 
   const std::string& socket() const { return socket_; }
   std::string store_root() const { return folder_ + "/store"; }

@@ -19,6 +19,7 @@ using Figures = std::vector<Figure>;
 inline constexpr std::size_t kStampedeProcesses = 64;
 inline constexpr std::size_t kFleetProcesses = 8;
 inline constexpr std::size_t kRecordsOnDisk = 1000;
+inline constexpr std::size_t kRecordBytes = 60 << 10;
 inline constexpr std::chrono::milliseconds kToolchainHold{2000};
 
 // stampede.nvrtc_calls, stampede.distinct_sha256, stampede.tail_ratio: one cold kernel a repeat.
@@ -41,8 +42,9 @@ Result<Figures> hit_figures(const Programs& programs, DaemonUnderTest& daemon, c
 // start.hit_before_toolchain: the same; the daemon has to be built with fault points.
 Result<Figures> hit_before_toolchain_figures(DaemonUnderTest& daemon, const std::vector<LayerSpec>& layers);
 
-// start.open_ratio.
-Result<Figures> open_figures(const Programs& programs, std::size_t repeats);
+// start.open_ratio, or another name with as many records.
+Result<Figures> open_figures(const Programs& programs, std::size_t repeats, std::size_t records = kRecordsOnDisk,
+                             const std::string& name = "start.open_ratio");
 
 // compile.ratio.
 Result<Figures> compile_figures(const Programs& programs, const LayerSpec& layer, std::size_t repeats);

@@ -19,7 +19,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kRecordBytes = 60 << 10;
 constexpr std::chrono::microseconds kConnectPause{200};
 constexpr milliseconds kPatience{120'000};  // a compile on a busy machine
 
@@ -50,12 +49,12 @@ Result<KernelReply> first_kernel(const DaemonUnderTest& daemon, KernelsRequest r
   }
 }
 
-Status fill_store(const std::string& root) {
+Status fill_store(const std::string& root, std::size_t records) {
   RocksStoreOptions options;
   options.root = root;
   options.allow_any_filesystem = true;
   CUBIND_TRY(const auto store, RocksStore::open(options));
-  for (std::uint64_t number = 0; number < kRecordsOnDisk; ++number) {
+  for (std::uint64_t number = 0; number < records; ++number) {
     CUBIND_CHECK(store->put(test_artifact(number, kRecordBytes), test_ingredients(number)));
   }
   return {};
@@ -127,9 +126,10 @@ Result<Figures> hit_before_toolchain_figures(DaemonUnderTest& daemon, const std:
                   held}};
 }
 
-Result<Figures> open_figures(const Programs& programs, std::size_t repeats) {
+Result<Figures> open_figures(const Programs& programs, std::size_t repeats, std::size_t records,
+                             const std::string& name) {
   CUBIND_TRY(auto daemon, DaemonUnderTest::prepare(programs, "open"));
-  CUBIND_CHECK(fill_store(daemon.store_root()));
+  CUBIND_CHECK(fill_store(daemon.store_root(), records));
   // The daemon opens it once before anything is measured: both then meet the same tidy database.
   CUBIND_CHECK(daemon.start({}));
   CUBIND_TRY(const auto client, daemon.connect("bench"));
@@ -140,7 +140,7 @@ Result<Figures> open_figures(const Programs& programs, std::size_t repeats) {
   how.stdout_pipe = true;
   Samples ratios, ours, bare;
   for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
-    const auto number = 17 + repeat * 31 % kRecordsOnDisk;
+    const auto number = 17 + repeat * 31 % (records - 17);
     auto request = request_of({});
     request.keys.push_back(test_key(number));
     auto start = steady_clock::now();
@@ -160,9 +160,10 @@ Result<Figures> open_figures(const Programs& programs, std::size_t repeats) {
     }
     ratios.add(ours.values.back() / bare.values.back());
   }
-  return Figures{{"start.open_ratio", ratios.median(), Figure::Bound::at_most, 4,
-                  std::to_string(kRecordsOnDisk) + " records; exec to first hit, ms " + ours.text(1) +
-                      "; bare program, ms " + bare.text(1) + "; ratio " + ratios.text(2)}};
+  return Figures{{name, ratios.median(), Figure::Bound::at_most, 4,
+                  std::to_string(records) + " records of " + std::to_string(kRecordBytes >> 10) +
+                      " KB; exec to first hit, ms " + ours.text(1) + "; bare program, ms " + bare.text(1) + "; ratio " +
+                      ratios.text(2)}};
 }
 
 }  // namespace cubind::bench
