@@ -1,8 +1,5 @@
 // The emulated machine finds what it is there to find: kernels of a few lines, each with one fault, and their correct
 // twin.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "codegen/device/ptx/atom.cuh"
 #include "codegen/device/ptx/bar.cuh"
 #include "codegen/device/ptx/cp_async.cuh"
@@ -13,32 +10,14 @@
 #include "codegen/device/ptx/shared_memory.cuh"
 #include "codegen/device/ptx/special_registers.cuh"
 #include "tests/emulator/machine/float16.hpp"
+#include "tests/emulator/machine_fixture.hpp"
 
 namespace cubind::emulator {
 namespace {
 
 using ::testing::HasSubstr;
 
-class MachineTest : public ::testing::TestWithParam<Schedule> {
- protected:
-  // What is wrong with the body under this schedule; empty if nothing is.
-  std::string fault(unsigned threads, const std::function<void()>& body, Dim3 grid = {}) {
-    Machine machine(memory, GetParam(), 1);
-    try {
-      machine.launch({grid, threads, 4096}, body);
-    } catch (const std::runtime_error& error) {
-      return error.what();
-    }
-    return "";
-  }
-
-  static unsigned word(unsigned index) { return ptx::dynamic_shared() + index * 4; }
-
-  GlobalMemory memory;
-};
-
-INSTANTIATE_TEST_SUITE_P(AllSchedules, MachineTest, ::testing::ValuesIn(kSchedules),
-                         [](const auto& param) { return std::string(name_of(param.param)); });
+INSTANTIATE_TEST_SUITE_P(AllSchedules, MachineTest, ::testing::ValuesIn(kSchedules), schedule_name);
 
 TEST_P(MachineTest, BarrierOrdersSharedWritesAndReads) {
   const auto exchange = [](bool barrier) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <memory>
 
 namespace cubind::emulator {
 
@@ -49,6 +50,20 @@ inline unsigned double_to_f16(double value) {
 }
 inline unsigned double_to_bf16(double value) {
   return round_to_16_bits<7, -126>(value);
+}
+
+// By a table: for the MMAs.
+inline float f16_to_float(unsigned bits) {
+  static const auto table = [] {
+    auto values = std::make_unique<float[]>(65536);
+    for (unsigned i = 0; i < 65536; ++i) values[i] = static_cast<float>(f16_to_double(i));
+    return values;
+  }();
+  return table[bits];
+}
+
+inline float bf16_to_float(unsigned bits) {
+  return std::bit_cast<float>(bits << 16);
 }
 
 }  // namespace cubind::emulator

@@ -33,7 +33,7 @@ void* GlobalMemory::allocate(std::string name, std::size_t bytes, bool writable)
   mprotect(first + inside, kPage, PROT_NONE);
   char* begin = first + inside - round_up(bytes, kAlignment);
   std::memset(begin, 0xff, bytes);
-  buffers_.push_back({std::move(name), begin, begin + bytes, writable, mapping, mapped,
+  buffers_.push_back({std::move(name), begin, begin + bytes, writable, false, mapping, mapped,
                       std::vector<Write>(writable ? (bytes + kCell - 1) / kCell : 0)});
   return begin;
 }
@@ -55,28 +55,37 @@ GlobalMemory::Buffer& GlobalMemory::buffer_of(const char* begin, std::size_t byt
                            std::to_string(below->end - below->begin));
 }
 
-// Whether `actor` may use what `write` left.
-bool GlobalMemory::visible(const Write& write, const Actor& actor) const {
-  if (write.by.block == kNobody) return true;
-  if (write.by.block == actor.block) {
-    return write.by.thread == actor.thread || write.by.interval < actor.interval;
+void GlobalMemory::mark_of_launch_before(const void* buffer) {
+  buffer_of(static_cast<const char*>(buffer), 1).of_launch_before = true;
+}
+
+bool GlobalMemory::is_of_launch_before(const void* address) const {
+  for (const auto& buffer : buffers_) {
+    if (address >= buffer.begin && address < buffer.end) return buffer.of_launch_before;
   }
+  return false;
+}
+
+// Whether `actor` may use what `write` left.
+bool GlobalMemory::visible(const Write& write, const Actor& actor, const Observer& observer) const {
+  if (write.by.block == kNobody) return true;
+  if (write.by.cluster == actor.cluster) return observer.knows(write.by.stamp);
   for (std::size_t i = write.atomics; i < atomics_.size(); ++i) {
     const Atomic& release = atomics_[i];
-    if (release.by.block != write.by.block) continue;
-    if (release.by.interval <= write.by.interval && release.by.thread != write.by.thread) continue;
+    if (release.by.cluster != write.by.cluster || !release.observer.knows(write.by.stamp)) continue;
     for (std::size_t j = i + 1; j < atomics_.size(); ++j) {
       const Atomic& acquire = atomics_[j];
-      if (acquire.by.block != actor.block || acquire.address != release.address) continue;
-      if (acquire.by.interval < actor.interval || acquire.by.thread == actor.thread) return true;
+      if (acquire.by.cluster != actor.cluster || acquire.address != release.address) continue;
+      if (observer.knows(acquire.by.stamp)) return true;
     }
   }
   return false;
 }
 
-void GlobalMemory::access(const void* address, std::size_t bytes, Access access, const Actor& actor) {
+void GlobalMemory::access(const void* address, std::size_t bytes, std::size_t alignment, Access access,
+                          const Actor& actor, const Observer& observer) {
   const char* begin = static_cast<const char*>(address);
-  if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) throw std::runtime_error("misaligned global access");
+  if (reinterpret_cast<std::uintptr_t>(address) % alignment != 0) throw std::runtime_error("misaligned global access");
   Buffer& buffer = buffer_of(begin, bytes);
   if (!buffer.writable) {
     if (access != Access::read && access != Access::read_constant) throw std::runtime_error(buffer.name + ": written");
@@ -86,13 +95,13 @@ void GlobalMemory::access(const void* address, std::size_t bytes, Access access,
     throw std::runtime_error(buffer.name + ": read as constant, though the kernel writes it");
   }
   if (access == Access::atomic) {
-    atomics_.push_back({actor, address});
+    atomics_.push_back({actor, address, observer});
     return;
   }
   const std::size_t first = static_cast<std::size_t>(begin - buffer.begin) / kCell;
   for (std::size_t cell = first; cell < first + (bytes + kCell - 1) / kCell; ++cell) {
     Write& write = buffer.cells[cell];
-    if (!visible(write, actor)) {
+    if (!visible(write, actor, observer)) {
       throw std::runtime_error(buffer.name + ": byte " + std::to_string(cell * kCell) + " used by block " +
                                std::to_string(actor.block) + " though block " + std::to_string(write.by.block) +
                                " wrote it and nothing puts that before");

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/emulator/machine/knowledge.hpp"
+
 namespace cubind::emulator {
 
 enum class Access {
@@ -22,9 +24,10 @@ enum class Access {
   atomic,  // with acquire and release
 };
 
-// Who does it: the block's number in the grid, the thread in it, and how many barriers the block has passed.
+// Who does it: the cluster, the block's number in the grid, and the event among the cluster's.
 struct Actor {
-  std::uint32_t block, thread, interval;
+  std::uint32_t cluster, block;
+  Stamp stamp;
 };
 
 class GlobalMemory {
@@ -37,35 +40,42 @@ class GlobalMemory {
   // `bytes` of 0xff (NaN in every float type), 256-byte aligned; null if bytes is 0. Lives as long as this object.
   void* allocate(std::string name, std::size_t bytes, bool writable);
 
+  // The launch before a dependent one writes it.
+  void mark_of_launch_before(const void* buffer);
+  bool is_of_launch_before(const void* address) const;
+
   // A launch sees all that was written before it.
   void begin_launch();
 
   // Throws std::runtime_error that names the buffer (or the nearest one) if the access is not allowed.
-  void access(const void* address, std::size_t bytes, Access access, const Actor& actor);
+  void access(const void* address, std::size_t bytes, std::size_t alignment, Access access, const Actor& actor,
+              const Observer& observer);
 
  private:
   static constexpr std::size_t kCell = 2;  // bytes, the smallest store
   static constexpr std::uint32_t kNobody = ~0u;
   struct Write {
-    Actor by{kNobody, 0, 0};
+    Actor by{kNobody, kNobody, {}};
     std::uint32_t atomics = 0;  // done in the launch before it
   };
   struct Atomic {
     Actor by;
     const void* address;
+    Observer observer;  // as it was then
   };
   struct Buffer {
     std::string name;
     char* begin;
     char* end;
     bool writable;
+    bool of_launch_before = false;
     void* mapping;
     std::size_t mapped;
     std::vector<Write> cells;  // of a writable one
   };
 
   Buffer& buffer_of(const char* begin, std::size_t bytes);
-  bool visible(const Write& write, const Actor& actor) const;
+  bool visible(const Write& write, const Actor& actor, const Observer& observer) const;
 
   std::vector<Buffer> buffers_;
   std::vector<Atomic> atomics_;  // of this launch, in their order

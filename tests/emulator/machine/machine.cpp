@@ -1,16 +1,20 @@
+// Scheduling: which warp goes on, and what happens when none can.
 #include "tests/emulator/machine/machine.hpp"
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
+#include <tuple>
 
 #include <boost/context/pooled_fixedsize_stack.hpp>
+
+#include "tests/emulator/machine/machine_state.hpp"
 
 namespace cubind::emulator {
 namespace {
 
-constexpr unsigned kLanes = 32;
 constexpr std::size_t kStackBytes = 128 * 1024;
-constexpr std::size_t kResidentBlocks = 4;
+constexpr unsigned kRegistersOfBlock = 65536, kMaxRegisters = 255;
 
 boost::context::pooled_fixedsize_stack& stacks() {
   static boost::context::pooled_fixedsize_stack pool(kStackBytes);
@@ -30,49 +34,6 @@ const char* name_of(Schedule schedule) {
   return "";
 }
 
-enum class State : unsigned char { ready, instruction, barrier, done };
-
-struct Copy {
-  unsigned address;
-  const void* from;
-  unsigned bytes;
-  bool put;
-};
-
-struct Machine::Thread {
-  boost::context::fiber fiber;
-  boost::context::fiber* scheduler = nullptr;
-  Warp* warp = nullptr;
-  unsigned index = 0;
-  State state = State::ready;
-  WarpInstruction instruction = nullptr;
-  void* arguments = nullptr;
-  std::exception_ptr error;
-  std::vector<Copy> open;                 // since the last commit
-  std::vector<std::vector<Copy>> groups;  // committed, oldest first; may be empty ones
-  bool copies_in_flight() const {
-    return !open.empty() || std::any_of(groups.begin(), groups.end(), [](const auto& group) { return !group.empty(); });
-  }
-};
-
-struct Machine::Warp {
-  Block* block = nullptr;
-  unsigned first = 0;  // thread
-  State state = State::ready;
-};
-
-struct Machine::Block {
-  Block(Dim3 block_index, unsigned threads_, unsigned shared_bytes)
-      : index(block_index), shared(shared_bytes), threads(threads_), warps(threads_ / kLanes) {}
-  Dim3 index;
-  SharedMemory shared;
-  std::vector<Thread> threads;
-  std::vector<Warp> warps;
-  bool all_are(State state) const {
-    return std::all_of(warps.begin(), warps.end(), [state](const Warp& warp) { return warp.state == state; });
-  }
-};
-
 Machine* Machine::current_ = nullptr;
 
 Machine::Machine(GlobalMemory& global, Schedule schedule, std::uint64_t seed)
@@ -90,95 +51,123 @@ unsigned Machine::thread_index() const {
 Dim3 Machine::block_index() const {
   return running_->warp->block->index;
 }
-SharedMemory& Machine::shared() {
-  return running_->warp->block->shared;
-}
-
-void Machine::global_access(const void* address, std::size_t bytes, Access access) {
-  const Block& block = *running_->warp->block;
-  const unsigned number = (block.index.z * grid_.y + block.index.y) * grid_.x + block.index.x;
-  global_.access(address, bytes, access, {number, running_->index, block.shared.interval()});
+unsigned Machine::cluster_rank() const {
+  return running_->warp->block->rank;
 }
 
 void Machine::launch(const LaunchShape& shape, const std::function<void()>& body) {
+  const auto& [grid, cluster] = std::tie(shape.grid, shape.cluster);
   if (shape.threads == 0 || shape.threads % kLanes != 0) throw std::runtime_error("threads: not whole warps");
-  grid_ = shape.grid;
-  threads_ = shape.threads;
-  shared_bytes_ = shape.shared_bytes;
+  if (cluster.count() == 0 || cluster.count() > kMaxBlocks || grid.x % cluster.x != 0 || grid.y % cluster.y != 0 ||
+      grid.z % cluster.z != 0) {
+    throw std::runtime_error("grid: not whole clusters");
+  }
+  shape_ = shape;
   body_ = &body;
   laggard_ = nullptr;
+  clusters_started_ = 0;
+  elected_lane_ = schedule_ == Schedule::backward ? kLanes - 1
+                  : schedule_ == Schedule::random ? static_cast<unsigned>(random_() % kLanes)
+                                                  : 0;
   global_.begin_launch();
 
-  // Blocks may come in any order; those along z next to each other, because it is they who meet in the workspace.
+  // Clusters may come in any order; those along z next to each other, because it is they who meet in the workspace.
   std::vector<Dim3> waiting;
-  for (unsigned y = 0; y < grid_.y; ++y) {
-    for (unsigned x = 0; x < grid_.x; ++x) {
-      for (unsigned z = 0; z < grid_.z; ++z) waiting.push_back({x, y, z});
+  for (unsigned y = 0; y < grid.y; y += cluster.y) {
+    for (unsigned x = 0; x < grid.x; x += cluster.x) {
+      for (unsigned z = 0; z < grid.z; z += cluster.z) waiting.push_back({x, y, z});
     }
   }
   if (schedule_ == Schedule::random) std::shuffle(waiting.begin(), waiting.end(), random_);
   if (schedule_ != Schedule::backward) std::reverse(waiting.begin(), waiting.end());  // taken from the back
 
   struct Clear {  // also when an error leaves threads suspended: their stacks are unwound
-    std::vector<std::unique_ptr<Block>>& blocks;
-    ~Clear() { blocks.clear(); }
-  } clear{blocks_};
+    Machine& machine;
+    ~Clear() {
+      machine.in_flight_.clear();
+      machine.clusters_.clear();
+    }
+  } clear{*this};
+  const std::size_t resident = std::max(1u, shape.resident_blocks / cluster.count());
   for (;;) {
-    while (!waiting.empty() && blocks_.size() < kResidentBlocks) {
-      start_block(waiting.back());
+    while (!waiting.empty() && clusters_.size() < resident) {
+      start_cluster(waiting.back());
       waiting.pop_back();
     }
-    if (blocks_.empty()) return;
+    if (clusters_.empty()) return;
+    if (schedule_ == Schedule::random && !in_flight_.empty() && random_() % 16 == 0) land_one();
     Warp* warp = pick_warp();
-    if (warp == nullptr) throw std::runtime_error("deadlock: some threads wait at a barrier, others have exited");
+    if (warp == nullptr) {
+      if (in_flight_.empty()) fail_deadlock();
+      land_one();
+      continue;
+    }
     run_warp(*warp);
-    Block* block = warp->block;
-    if (warp->state == State::barrier && block->all_are(State::barrier)) {
-      block->shared.next_interval();
-      for (auto& thread : block->threads) thread.state = State::ready;
-      for (auto& w : block->warps) w.state = State::ready;
-    } else if (block->all_are(State::done)) {
-      if (laggard_ != nullptr && laggard_->block == block) laggard_ = nullptr;
-      std::erase_if(blocks_, [block](const auto& b) { return b.get() == block; });
+    if (!warp->done) continue;
+    Block& block = *warp->block;
+    const auto is_done = [](const Warp& w) { return w.done; };
+    if (!std::all_of(block.warps.begin(), block.warps.end(), is_done)) continue;
+    finish_block(block);
+    if (block.cluster.done()) {
+      if (laggard_ != nullptr && &laggard_->block->cluster == &block.cluster) laggard_ = nullptr;
+      std::erase_if(clusters_, [&](const auto& c) { return c.get() == &block.cluster; });
     }
   }
 }
 
-void Machine::start_block(Dim3 index) {
-  auto block = std::make_unique<Block>(index, threads_, shared_bytes_);
-  for (unsigned w = 0; w < block->warps.size(); ++w) {
-    block->warps[w].block = block.get();
-    block->warps[w].first = w * kLanes;
+void Machine::start_cluster(Dim3 first) {
+  auto cluster = std::make_unique<Cluster>();
+  cluster->number = clusters_started_++;
+  const Dim3 size = shape_.cluster;
+  cluster->next_actor = static_cast<std::uint16_t>(kMaxBlocks + size.count() * shape_.threads);
+  const unsigned registers = std::min(kRegistersOfBlock / shape_.threads, kMaxRegisters) / 8 * 8;
+  for (unsigned rank = 0; rank < size.count(); ++rank) {
+    const Dim3 index{first.x + rank % size.x, first.y + rank / size.x % size.y, first.z + rank / (size.x * size.y)};
+    cluster->blocks.push_back(std::make_unique<Block>(*cluster, index, rank, shape_));
+    Block& block = *cluster->blocks.back();
+    for (unsigned w = 0; w < block.warps.size(); ++w) {
+      block.warps[w].block = &block;
+      block.warps[w].first = w * kLanes;
+      block.warps[w].registers = registers;
+    }
+    for (unsigned i = 0; i < shape_.threads; ++i) {
+      Thread& thread = block.threads[i];
+      thread.index = i;
+      thread.warp = &block.warps[i / kLanes];
+      thread.observer.actor = static_cast<std::uint16_t>(kMaxBlocks + rank * shape_.threads + i);
+      thread.observer.block = static_cast<std::uint8_t>(rank);
+      thread.observer.number = i;
+      thread.fiber = boost::context::fiber(std::allocator_arg, stacks(), [this, &thread](boost::context::fiber&& back) {
+        thread.scheduler = &back;
+        try {
+          (*body_)();
+          check_exit(thread);
+        } catch (const std::exception&) {
+          thread.error = std::current_exception();
+        }
+        thread.state = State::done;
+        return std::move(back);
+      });
+    }
+    if (schedule_ == Schedule::laggard && laggard_ == nullptr) laggard_ = &block.warps.back();
   }
-  for (unsigned i = 0; i < threads_; ++i) {
-    Thread& thread = block->threads[i];
-    thread.index = i;
-    thread.warp = &block->warps[i / kLanes];
-    thread.fiber = boost::context::fiber(std::allocator_arg, stacks(), [this, &thread](boost::context::fiber&& back) {
-      thread.scheduler = &back;
-      try {
-        (*body_)();
-        if (thread.copies_in_flight()) throw std::runtime_error("copies in flight at exit");
-      } catch (const std::exception&) {
-        thread.error = std::current_exception();
-      }
-      thread.state = State::done;
-      return std::move(back);
-    });
-  }
-  if (schedule_ == Schedule::laggard && laggard_ == nullptr) laggard_ = &block->warps.back();
-  blocks_.push_back(std::move(block));
+  clusters_.push_back(std::move(cluster));
 }
 
 // Null if no warp can go on.
-Machine::Warp* Machine::pick_warp() {
+Warp* Machine::pick_warp() {
   std::vector<Warp*> ready;
-  for (const auto& block : blocks_) {
-    for (auto& warp : block->warps) {
-      if (warp.state == State::ready && &warp != laggard_) ready.push_back(&warp);
+  for (const auto& cluster : clusters_) {
+    for (const auto& block : cluster->blocks) {
+      for (auto& warp : block->warps) {
+        if (!warp.done && &warp != laggard_ && warp.can_go_on()) ready.push_back(&warp);
+      }
     }
   }
-  if (ready.empty()) return laggard_ != nullptr && laggard_->state == State::ready ? laggard_ : nullptr;
+  if (ready.empty()) {  // copies that may still land come before the laggard
+    const bool can = laggard_ != nullptr && !laggard_->done && in_flight_.empty() && laggard_->can_go_on();
+    return can ? laggard_ : nullptr;
+  }
   switch (schedule_) {
     case Schedule::forward: return ready.front();
     case Schedule::backward: return ready.back();
@@ -189,29 +178,45 @@ Machine::Warp* Machine::pick_warp() {
   return nullptr;
 }
 
-// Every lane up to its next instruction of the warp, the block's barrier or its end. All lanes must meet the same one.
+// Every lane that can go on, up to its next instruction of the warp, its next wait or its end. If all lanes have come
+// to the same instruction then, it is executed.
 void Machine::run_warp(Warp& warp) {
   Thread* const lanes = &warp.block->threads[warp.first];
   for (unsigned i = 0; i < kLanes; ++i) {
     Thread& thread = lanes[schedule_ == Schedule::backward ? kLanes - 1 - i : i];
+    if (thread.state == State::waiting && thread.wait.over()) thread.state = State::ready;
+    if (thread.state != State::ready) continue;
     running_ = &thread;
     thread.fiber = std::move(thread.fiber).resume();
     if (thread.error) std::rethrow_exception(thread.error);
   }
+  unsigned stuck = 0, ready = 0, done = 0, same = 0;
   void* arguments[kLanes];
   for (unsigned i = 0; i < kLanes; ++i) {
-    if (lanes[i].state != lanes[0].state || lanes[i].instruction != lanes[0].instruction) {
-      throw std::runtime_error("divergent warp: lanes 0 and " + std::to_string(i) + " wait for different things");
-    }
+    stuck += lanes[i].state == State::instruction || lanes[i].state == State::done ? 1 : 0;
+    ready += lanes[i].state == State::ready ? 1 : 0;  // polls
+    done += lanes[i].state == State::done ? 1 : 0;
+    same += lanes[i].state == lanes[0].state && lanes[i].instruction == lanes[0].instruction ? 1 : 0;
     arguments[i] = lanes[i].arguments;
   }
-  warp.state = lanes[0].state;
-  if (warp.state != State::instruction) return;
-  lanes[0].instruction(warp.block->shared, warp.first, arguments);
-  warp.state = State::ready;
+  warp.done = done == kLanes;
+  warp.ready = ready != 0;
+  if (stuck == kLanes && same != kLanes)
+    throw std::runtime_error("divergent warp: its lanes wait for different things");
+  if (lanes[0].state == State::instruction && same == kLanes) {
+    const auto instruction = lanes[0].instruction;
+    for (unsigned i = 0; i < kLanes; ++i) {
+      lanes[i].state = State::ready;
+      lanes[i].instruction = nullptr;
+    }
+    WarpLanes all(*this, warp);
+    instruction(all, arguments);
+    warp.ready = lanes[0].state == State::ready;
+  }
+  warp.waits.clear();
   for (unsigned i = 0; i < kLanes; ++i) {
-    lanes[i].state = State::ready;
-    lanes[i].instruction = nullptr;
+    if (lanes[i].state != State::waiting) continue;
+    if (warp.waits.empty() || !(warp.waits.back() == lanes[i].wait)) warp.waits.push_back(lanes[i].wait);
   }
 }
 
@@ -227,46 +232,72 @@ void Machine::warp_instruction(WarpInstruction instruction, void* arguments) {
   suspend();
 }
 
-void Machine::block_barrier() {
-  running_->state = State::barrier;
-  suspend();
+void Machine::check_exit(const Thread& thread) const {
+  const auto is_empty = [](const auto& group) { return group.empty(); };
+  if (!thread.open.empty() || !std::all_of(thread.groups.begin(), thread.groups.end(), is_empty)) {
+    throw std::runtime_error("copies in flight at exit");
+  }
+  if (!thread.stores.empty() || !std::all_of(thread.store_groups.begin(), thread.store_groups.end(), is_empty)) {
+    throw std::runtime_error("bulk stores may still read shared memory at exit");
+  }
+  if (thread.warp->wgmma != nullptr && !thread.warp->wgmma->idle()) throw std::runtime_error("wgmmas running at exit");
+  if (thread.cluster_arrived) throw std::runtime_error("arrived at the cluster's barrier, but did not wait");
+}
+
+// All its threads have ended. Its shared memory must not be needed any more.
+void Machine::finish_block(Block& block) {
+  block.done = true;
+  complete_cluster_barrier(block.cluster);
+  const std::string name = "block " + std::to_string(block.rank) + " of a cluster exits ";
+  for (const auto& copy : in_flight_) {
+    if (copy.into == &block) throw std::runtime_error(name + "while a copy into its shared memory is on its way");
+  }
+  for (const auto& [actor, stamp] : block.visitors) {
+    const auto& s = stamp;
+    const auto knows = [&s](const Thread& thread) { return thread.observer.knows(s); };
+    if (!std::any_of(block.threads.begin(), block.threads.end(), knows)) {
+      throw std::runtime_error(
+          name + "though nothing puts an access to its shared memory, a copy's or another block's, before that");
+    }
+  }
+  // Warps of a group execute the same wgmmas.
+  for (std::size_t w = 0; w < block.warps.size(); ++w) {
+    const auto& first = block.warps[w / kWarpGroupWarps * kWarpGroupWarps].wgmma;
+    const auto& own = block.warps[w].wgmma;
+    if ((first == nullptr) != (own == nullptr) || (own != nullptr && own->history() != first->history())) {
+      throw std::runtime_error("wgmma: the warps of a group execute different ones");
+    }
+  }
 }
 
 bool Machine::copies_at_once() {
   return schedule_ == Schedule::backward || (schedule_ == Schedule::random && random_() % 2 == 0);
 }
 
-namespace {
-
-void put(SharedMemory& shared, const Copy& copy) {
-  static constexpr unsigned char kZeros[16] = {};
-  shared.put_copy(copy.address, copy.bytes == 0 ? kZeros : copy.from);
+void Machine::in_flight(Block& into, std::function<void()> land) {
+  if (copies_at_once()) return land();
+  in_flight_.push_back({&into, std::move(land)});
 }
 
-}  // namespace
-
-void Machine::copy_start(unsigned address, const void* from, unsigned bytes) {
-  if (bytes != 0) global_access(from, 16, Access::read_constant);
-  shared().start_copy(address, running_->index);
-  Copy copy{address, from, bytes, copies_at_once()};
-  if (copy.put) put(shared(), copy);
-  running_->open.push_back(copy);
+void Machine::land_one() {
+  const std::size_t which = schedule_ == Schedule::random    ? random_() % in_flight_.size()
+                            : schedule_ == Schedule::laggard ? in_flight_.size() - 1
+                                                             : 0;
+  const auto land = std::move(in_flight_[which].land);
+  in_flight_.erase(in_flight_.begin() + static_cast<std::ptrdiff_t>(which));
+  land();
 }
 
-void Machine::copy_commit() {
-  running_->groups.push_back(std::move(running_->open));
-  running_->open.clear();
-}
-
-void Machine::copy_wait(unsigned pending) {
-  auto& groups = running_->groups;
-  while (groups.size() > pending) {
-    for (const auto& copy : groups.front()) {
-      if (!copy.put) put(shared(), copy);
-      shared().finish_copy(copy.address, running_->index);
+void Machine::fail_deadlock() const {
+  std::string what = "deadlock: some threads wait at a barrier, others have exited";
+  for (const auto& cluster : clusters_) {
+    for (const auto& block : cluster->blocks) {
+      for (const auto& [address, barrier] : block->shared.mbarriers()) {
+        if (const auto stuck = barrier.stuck(); barrier.alive() && !stuck.empty()) what += "; " + stuck;
+      }
     }
-    groups.erase(groups.begin());
   }
+  throw std::runtime_error(what);
 }
 
 }  // namespace cubind::emulator

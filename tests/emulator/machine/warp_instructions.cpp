@@ -1,25 +1,13 @@
 #include "tests/emulator/machine/warp_instructions.hpp"
 
-#include <bit>
-#include <memory>
+#include <array>
+#include <cstdint>
 
 #include "tests/emulator/machine/float16.hpp"
+#include "tests/emulator/machine/machine_state.hpp"
 
 namespace cubind::emulator {
 namespace {
-
-float f16_to_float(unsigned bits) {
-  static const auto table = [] {
-    auto values = std::make_unique<float[]>(65536);
-    for (unsigned i = 0; i < 65536; ++i) values[i] = static_cast<float>(f16_to_double(i));
-    return values;
-  }();
-  return table[bits];
-}
-
-float bf16_to_float(unsigned bits) {
-  return std::bit_cast<float>(bits << 16);
-}
 
 // kSteps of 8 k: element (row, k) of A is half k % 2 of register row / 8 + 2 (k / 8) of lane 4 (row % 8) + k % 8 / 2;
 // element (k, column) of B is half k % 2 of register k / 8 of lane 4 column + k % 8 / 2; element (row, column) of D is
@@ -59,10 +47,11 @@ void mma(void* const (&arguments)[32]) {
 
 }  // namespace
 
-void ldmatrix_x4(SharedMemory& shared, unsigned first_thread, void* const (&arguments)[32]) {
+void ldmatrix_x4(WarpLanes& lanes, void* const (&arguments)[32]) {
   unsigned rows[32][4];  // row i % 8 of matrix i / 8: eight 16-bit values
   for (unsigned i = 0; i < 32; ++i) {
-    shared.read(rows[i], static_cast<const LdmatrixArguments*>(arguments[i])->address, 16, first_thread + i);
+    const unsigned address = static_cast<const LdmatrixArguments*>(arguments[i])->address;
+    lanes.shared().read(rows[i], address, 16, lanes.observer(i));
   }
   for (unsigned lane = 0; lane < 32; ++lane) {
     unsigned* value = static_cast<const LdmatrixArguments*>(arguments[lane])->value;
@@ -70,14 +59,77 @@ void ldmatrix_x4(SharedMemory& shared, unsigned first_thread, void* const (&argu
   }
 }
 
-void mma_m16n8k16_f16(SharedMemory&, unsigned, void* const (&arguments)[32]) {
+// Lane 4 g + t holds, of matrix j, elements g of rows 2 t and 2 t + 1.
+void stmatrix_x4_trans(WarpLanes& lanes, void* const (&arguments)[32]) {
+  const auto of = [&](unsigned lane) { return static_cast<const StmatrixArguments*>(arguments[lane]); };
+  for (unsigned i = 0; i < 32; ++i) {
+    std::uint16_t row[8];
+    const unsigned matrix = i / 8, r = i % 8;
+    for (unsigned g = 0; g < 8; ++g) {
+      row[g] = static_cast<std::uint16_t>(of(4 * g + r / 2)->value[matrix] >> 16 * (r % 2));
+    }
+    lanes.shared().write(of(i)->address, row, 16, lanes.observer(i));
+  }
+}
+
+void mma_m16n8k16_f16(WarpLanes&, void* const (&arguments)[32]) {
   mma<2, f16_to_float>(arguments);
 }
-void mma_m16n8k16_bf16(SharedMemory&, unsigned, void* const (&arguments)[32]) {
+void mma_m16n8k16_bf16(WarpLanes&, void* const (&arguments)[32]) {
   mma<2, bf16_to_float>(arguments);
 }
-void mma_m16n8k8_f16(SharedMemory&, unsigned, void* const (&arguments)[32]) {
+void mma_m16n8k8_f16(WarpLanes&, void* const (&arguments)[32]) {
   mma<1, f16_to_float>(arguments);
+}
+
+void shfl_idx(WarpLanes&, void* const (&arguments)[32]) {
+  unsigned values[32];
+  for (unsigned i = 0; i < 32; ++i) values[i] = static_cast<const ShflArguments*>(arguments[i])->value;
+  for (void* argument : arguments) {
+    auto& lane = *static_cast<ShflArguments*>(argument);
+    lane.value = values[lane.lane % 32];
+  }
+}
+
+void elect(WarpLanes& lanes, void* const (&arguments)[32]) {
+  for (unsigned i = 0; i < 32; ++i) *static_cast<bool*>(arguments[i]) = i == lanes.machine.elected_lane();
+}
+
+namespace {
+
+WgmmaQueue& wgmma_of(WarpLanes& lanes) {
+  auto& warp = lanes.warp;
+  if (warp.wgmma == nullptr) {
+    lanes.shared().track_readers();
+    warp.wgmma = std::make_unique<WgmmaQueue>(lanes.block().cluster.next_actor++);
+  }
+  return *warp.wgmma;
+}
+
+}  // namespace
+
+void wgmma_fence(WarpLanes& lanes, void* const (&)[32]) {
+  wgmma_of(lanes).fence();
+}
+
+void wgmma_issue(WarpLanes& lanes, void* const (&arguments)[32]) {
+  WgmmaQueue::Lanes all;
+  std::array<const Observer*, 32> observers;
+  for (unsigned i = 0; i < 32; ++i) {
+    all[i] = *static_cast<const WgmmaArguments*>(arguments[i]);
+    observers[i] = &lanes.observer(i);
+  }
+  wgmma_of(lanes).issue(all, lanes.shared(), observers, lanes.reads_at_once());
+}
+
+void wgmma_commit(WarpLanes& lanes, void* const (&)[32]) {
+  wgmma_of(lanes).commit();
+}
+
+void wgmma_wait(WarpLanes& lanes, void* const (&arguments)[32]) {
+  std::array<Observer*, 32> observers;
+  for (unsigned i = 0; i < 32; ++i) observers[i] = &lanes.observer(i);
+  wgmma_of(lanes).wait(*static_cast<const unsigned*>(arguments[0]), lanes.shared(), observers);
 }
 
 }  // namespace cubind::emulator

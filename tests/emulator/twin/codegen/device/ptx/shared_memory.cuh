@@ -13,13 +13,11 @@ inline unsigned dynamic_shared() {
 template <class T>
 T emulated_ld_shared(unsigned address) {
   T value;
-  auto& machine = emulator::Machine::current();
-  machine.shared().read(&value, address, sizeof(T), machine.thread_index());
+  emulator::Machine::current().shared_read(&value, address, sizeof(T));
   return value;
 }
 inline void emulated_st_shared(unsigned address, const void* value, unsigned bytes) {
-  auto& machine = emulator::Machine::current();
-  machine.shared().write(address, value, bytes, machine.thread_index());
+  emulator::Machine::current().shared_write(address, value, bytes);
 }
 
 inline unsigned ld_shared_u16(unsigned address) {
@@ -29,18 +27,19 @@ inline unsigned ld_shared_u32(unsigned address) {
   return emulated_ld_shared<unsigned>(address);
 }
 inline void ld_shared_v4_u32(unsigned (&value)[4], unsigned address) {
-  auto& machine = emulator::Machine::current();
-  machine.shared().read(value, address, 16, machine.thread_index());
+  emulator::Machine::current().shared_read(value, address, 16);
 }
 inline void ld_shared_v4_f32(float (&value)[4], unsigned address) {
-  auto& machine = emulator::Machine::current();
-  machine.shared().read(value, address, 16, machine.thread_index());
+  emulator::Machine::current().shared_read(value, address, 16);
 }
 inline void st_shared_u32(unsigned address, unsigned value) {
   emulated_st_shared(address, &value, 4);
 }
 inline void st_shared_f32(unsigned address, float value) {
   emulated_st_shared(address, &value, 4);
+}
+inline void st_shared_v4_f32(unsigned address, const float (&value)[4]) {
+  emulated_st_shared(address, value, 16);
 }
 inline void st_shared_v4_u32(unsigned address, const unsigned (&value)[4]) {
   emulated_st_shared(address, value, 16);

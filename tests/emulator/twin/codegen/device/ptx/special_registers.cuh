@@ -24,5 +24,17 @@ inline unsigned nctaid_x() {
 inline unsigned nctaid_y() {
   return emulator::Machine::current().grid().y;
 }
+inline unsigned cluster_ctarank() {
+  return emulator::Machine::current().cluster_rank();
+}
+inline unsigned cluster_nctarank() {
+  return emulator::Machine::current().cluster().count();
+}
+inline unsigned clusterid_x() {
+  return ctaid_x() / emulator::Machine::current().cluster().x;
+}
+inline unsigned nclusterid_x() {
+  return nctaid_x() / emulator::Machine::current().cluster().x;
+}
 
 }  // namespace cubind::ptx
