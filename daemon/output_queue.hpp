@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <sys/uio.h>
 
@@ -20,7 +20,7 @@ class OutputQueue {
     pieces_.push_back({std::move(frame), std::move(code)});
   }
 
-  bool empty() const { return pieces_.empty(); }
+  bool empty() const { return first_ == pieces_.size(); }
   std::size_t bytes() const { return bytes_; }
 
   // Fills `out` with what comes next and returns how many entries it used. Valid until the next push or consume.
@@ -34,10 +34,9 @@ class OutputQueue {
         skip = 0;
       }
     };
-    for (const auto& piece : pieces_) {
-      if (used == out.size()) break;
-      add(piece.frame);
-      if (piece.code != nullptr) add(*piece.code);
+    for (auto i = first_; i < pieces_.size() && used != out.size(); ++i) {
+      add(pieces_[i].frame);
+      if (pieces_[i].code != nullptr) add(*pieces_[i].code);
     }
     return used;
   }
@@ -45,9 +44,17 @@ class OutputQueue {
   void consume(std::size_t bytes) {
     bytes_ -= bytes;
     written_ += bytes;
-    while (!pieces_.empty() && written_ >= pieces_.front().size()) {
-      written_ -= pieces_.front().size();
-      pieces_.pop_front();
+    while (!empty() && written_ >= pieces_[first_].size()) {
+      written_ -= pieces_[first_].size();
+      pieces_[first_++] = {};
+    }
+    if (empty()) {
+      pieces_.clear();
+      first_ = 0;
+      if (pieces_.capacity() > kKept) pieces_.shrink_to_fit();
+    } else if (first_ > kKept && first_ > pieces_.size() / 2) {
+      pieces_.erase(pieces_.begin(), pieces_.begin() + static_cast<std::ptrdiff_t>(first_));
+      first_ = 0;
     }
   }
 
@@ -58,7 +65,11 @@ class OutputQueue {
     std::size_t size() const { return frame.size() + (code != nullptr ? code->size() : 0); }
   };
 
-  std::deque<Piece> pieces_;
+  // A vector that is consumed from the front: an idle connection, of which there may be thousands, holds nothing for
+  // it.
+  static constexpr std::size_t kKept = 16;
+  std::vector<Piece> pieces_;
+  std::size_t first_ = 0;    // those before it are written
   std::size_t bytes_ = 0;    // not yet written
   std::size_t written_ = 0;  // of the first piece
 };

@@ -1,5 +1,6 @@
 #include "daemon/output_queue.hpp"
 
+#include <random>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -36,6 +37,31 @@ TEST(OutputQueue, WritesOfAnySizeKeepTheOrder) {
       EXPECT_EQ(drained(queue, pieces, bytes), "frame1cubin1frame2frame3cubin3");
       EXPECT_EQ(queue.bytes(), 0u);
     }
+  }
+}
+
+TEST(OutputQueue, PushingAndWritingInTurnsKeepsTheOrder) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 20; ++round) {
+    OutputQueue queue;
+    std::string pushed, written;
+    for (int i = 0; i < 300; ++i) {
+      for (auto count = random() % 4; count > 0; --count) {
+        const auto frame = "frame" + std::to_string(i) + ";", code = std::string(random() % 50, 'c');
+        queue.push(to_bytes(frame), code.empty() ? nullptr : std::make_shared<const Bytes>(to_bytes(code)));
+        pushed += frame + code;
+      }
+      iovec entries[3];
+      const auto used = queue.gather(entries);
+      std::string some;
+      for (std::size_t k = 0; k < used; ++k)
+        some.append(static_cast<const char*>(entries[k].iov_base), entries[k].iov_len);
+      some.resize(some.empty() ? 0 : random() % some.size() + (random() % 3 == 0));
+      queue.consume(some.size());
+      written += some;
+      ASSERT_EQ(queue.bytes(), pushed.size() - written.size());
+    }
+    EXPECT_EQ(written + drained(queue, 64, 1000), pushed);
   }
 }
 
