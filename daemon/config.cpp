@@ -1,5 +1,6 @@
 #include "daemon/config.hpp"
 
+#include <cstdio>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,32 @@ std::string joined(Texts texts) {
   std::string line;
   for (const auto& text : texts) line += (line.empty() ? "" : ", ") + text;
   return line;
+}
+
+// An error is one line, whatever the value or the name that it quotes.
+Error one_line(Error error) {
+  for (auto& c : error.message) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return error;
+}
+
+// As a TOML basic string.
+std::string quoted(const std::string& value) {
+  std::string text = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') {
+      text += '\\';
+      text += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      char escaped[8];
+      std::snprintf(escaped, sizeof(escaped), "\\u%04x", static_cast<unsigned>(c));
+      text += escaped;
+    } else {
+      text += c;
+    }
+  }
+  return text + "\"";
 }
 
 // ---- the file
@@ -108,11 +135,13 @@ Status apply_table(Config& config, const std::string& file, const toml::table& t
 Status apply_file(Config& config, const std::string& file) {
   try {
     const auto table = toml::parse_file(file);
-    return apply_table(config, file, table, "");
+    auto applied = apply_table(config, file, table, "");
+    if (!applied.ok()) return one_line(std::move(applied).error());
+    return {};
   } catch (const toml::parse_error& error) {
     const auto line = error.source().begin.line;
-    return Error{ErrorCode::invalid_argument,
-                 file + (line != 0 ? ":" + std::to_string(line) : "") + ": " + std::string(error.description())};
+    return one_line({ErrorCode::invalid_argument,
+                     file + (line != 0 ? ":" + std::to_string(line) : "") + ": " + std::string(error.description())});
   }
 }
 
@@ -137,7 +166,6 @@ std::string to_toml(const Config& config) {
       }
       text += std::string(in_section ? key.substr(dot + 1) : key) + " = ";
       const auto texts = setting.get(config);
-      const auto quoted = [](const std::string& value) { return "\"" + value + "\""; };
       if (setting.kind == Kind::list) {
         T all;
         for (const auto& one : texts) all.push_back(quoted(one));
@@ -157,7 +185,9 @@ std::string version_text() {
          std::to_string(kLaunchAbi) + "\nweight_layout " + std::to_string(kWeightLayout) + "\n";
 }
 
-Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
+namespace {
+
+Result<CommandLine> parse(int argc, const char* const* argv) {
   CommandLine line;
   CLI::App cli("cubind: turns kernel requests into cubins exactly once and keeps them for every process of the node.");
   bool check = false, print = false, version = false;
@@ -207,6 +237,14 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   if (check) line.action = CommandLine::Action::check;
   if (print) line.action = CommandLine::Action::print_config;
   return line;
+}
+
+}  // namespace
+
+Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
+  auto parsed = parse(argc, argv);
+  if (!parsed.ok()) return one_line(std::move(parsed).error());
+  return parsed;
 }
 
 }  // namespace cubind

@@ -75,6 +75,9 @@ Rule set_bool(bool& field, std::string_view text) {
 
 Rule set_path(std::string& field, std::string_view text) {
   if (text.empty() || text.front() != '/') return "is not an absolute path";
+  for (const char c : text) {  // a zero byte would end the path for the system, and a newline a line of the log
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return "holds a control character";
+  }
   field = text;
   return {};
 }

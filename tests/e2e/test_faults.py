@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from harness import ARCH, CUBINCTL, FORMAT, MODEL, SOURCE, DaemonTest, Daemon, configs, needs, needs_root
+from harness import ARCH, CUBINCTL, FORMAT, MODEL, SOURCE, DaemonTest, Daemon, configs, needs, needs_fault_points, needs_root
 
 COMPILE_FAILED = 5  # ErrorCode
 RANDOM_UID = 1_000_660_000  # as OpenShift chooses one: no name, no home
@@ -144,6 +144,7 @@ class MemoryLimit(DaemonTest):
         return self.json("stats")[name]
 
 
+@needs_fault_points
 class SlowDisk(DaemonTest):
     def test_what_is_in_memory_does_not_wait_for_a_slow_disk(self):
         first, second = configs()[:2]

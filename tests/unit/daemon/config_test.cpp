@@ -122,6 +122,27 @@ TEST_F(ConfigTest, BrokenTomlIsRefusedWithItsLine) {
   EXPECT_NE(absent.error().message.find("absent.toml"), std::string::npos);
 }
 
+TEST_F(ConfigTest, RefusalsAreOneLineWhateverTheyQuote) {
+  for (const char* text : {"[store]\nallow_any_filesystem = tr\neu\n", "[log]\nlevel = \"a\\nb\"\n", "\"a\\nb\" = 1\n",
+                           "[socket]\npath = \"/run/a\\nb\"\n", "[socket]\npath = \"/run/a\\u0000b\"\n"}) {
+    const auto said = refusal(text);
+    for (const char c : said) EXPECT_GE(static_cast<unsigned char>(c), 0x20) << said;
+  }
+  const auto line = parse({"--socket", "a\nb"});
+  ASSERT_FALSE(line.ok());
+  EXPECT_EQ(line.error().message.find('\n'), std::string::npos);
+}
+
+TEST_F(ConfigTest, QuotesAndBackslashesSurviveThePrinting) {
+  Config config;
+  config.socket_path = "/run/a \"quoted\" \\ path";
+  config.default_toolchain = "a\tb\x7f";
+  const auto again = load(to_toml(config));
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->socket_path, config.socket_path);
+  EXPECT_EQ(again->default_toolchain, config.default_toolchain);
+}
+
 TEST_F(ConfigTest, APrintedConfigReadsBackTheSame) {
   Config config;
   config.workers = 7;
