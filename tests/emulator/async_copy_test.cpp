@@ -198,6 +198,46 @@ TEST_P(AsyncCopyTest, TensorCopySwizzlesAndFillsWithZeros) {
   EXPECT_THAT(fault(32, [&] { body(16 * 6 * 2); }), HasSubstr("wrong byte count"));
 }
 
+// [3 planes][4 rows][16 elements] u16: a box of 16 x 2 x 2 from (0, 3, 1) on, of which one row of each plane exists,
+// goes in and to another tensor out again.
+TEST_P(AsyncCopyTest, TensorStoreLeavesOutWhatIsOutside) {
+  const auto make = [this](const char* name, bool writable) {
+    return static_cast<std::uint16_t*>(memory.allocate(name, 3 * 4 * 32, writable));
+  };
+  std::uint16_t *source = make("source", false), *out = make("out", true);
+  for (unsigned i = 0; i < 3 * 4 * 16; ++i) source[i] = static_cast<std::uint16_t>(i);
+  TensorMapSpec spec{.address = source, .rank = 3, .size = {16, 4, 3}, .stride = {32, 128}, .box = {16, 2, 2}};
+  const auto in_map = encode_tensor_map(spec);
+  spec.address = out;
+  const auto out_map = encode_tensor_map(spec);
+  EXPECT_EQ(fault(32,
+                  [&] {
+                    const unsigned barrier = word(0), box = word(256);
+                    if (ptx::tid_x() != 0) return;
+                    ptx::mbarrier_init(barrier, 1);
+                    ptx::fence_mbarrier_init();
+                    ptx::mbarrier_arrive_expect_tx(barrier, 128);
+                    ptx::cp_async_bulk_tensor_3d_shared_global(box, &in_map, 0, 3, 1, barrier);
+                    while (!ptx::mbarrier_try_wait_parity(barrier, 0)) {
+                    }
+                    ptx::cp_async_bulk_tensor_3d_global_shared(&out_map, 0, 3, 1, box);
+                    ptx::cp_async_bulk_commit_group();
+                    ptx::cp_async_bulk_wait_group<0>();
+                  }),
+            "");
+  for (unsigned i = 0; i < 3 * 4 * 16; ++i) {
+    EXPECT_EQ(out[i], i / 16 % 4 == 3 && i / 64 >= 1 ? i : 0xffffu) << i;
+  }
+  EXPECT_THAT(fault(32,
+                    [&] {
+                      if (ptx::tid_x() != 0) return;
+                      ptx::mbarrier_init(word(0), 1);
+                      ptx::fence_mbarrier_init();
+                      ptx::cp_async_bulk_tensor_2d_shared_global(word(256), &in_map, 0, 3, word(0));
+                    }),
+              HasSubstr("rank 3 used by a copy of 2"));
+}
+
 TEST(TensorMap, RulesOfTheDriverAreChecked) {
   alignas(16) static std::uint16_t data[64];
   const TensorMapSpec good{.address = data, .size = {16, 4, 1}, .stride = {32}, .box = {16, 4, 1}, .swizzle_bytes = 32};
@@ -259,6 +299,18 @@ TEST_P(AsyncCopyTest, StageThatThreadsWroteNeedsTheProxyFenceBeforeACopy) {
   EXPECT_THAT(fault(64, [&] { body(false); }), HasSubstr("without a proxy fence"));
 }
 
+TEST_P(AsyncCopyTest, PollingForWhatNeverComesIsFound) {
+  EXPECT_THAT(fault(32,
+                    [] {
+                      if (ptx::tid_x() == 0) ptx::mbarrier_init(word(0), 33);
+                      ptx::bar_sync();
+                      ptx::mbarrier_arrive(word(0));
+                      while (!ptx::mbarrier_test_wait_parity(word(0), 0)) {
+                      }
+                    }),
+              HasSubstr("1 of 33 arrivals"));
+}
+
 TEST_P(AsyncCopyTest, MbarrierIsNoOrdinaryMemory) {
   EXPECT_THAT(fault(32,
                     [] {
@@ -310,6 +362,11 @@ TEST_P(AsyncCopyTest, RegistersComeFromThePool) {
   EXPECT_EQ(fault(shape, [&] { body(true); }), "");
   EXPECT_THAT(fault(shape, [&] { body(false); }), HasSubstr("deadlock"));
   EXPECT_THAT(fault(shape, [] { ptx::setmaxnreg_dec<200>(); }), HasSubstr("the warp has 168"));
+  EXPECT_THAT(fault(shape,
+                    [] {
+                      if (ptx::tid_x() < 96) ptx::setmaxnreg_dec<40>();
+                    }),
+              HasSubstr("the warps of a group execute different ones"));
 }
 
 TEST_P(AsyncCopyTest, DependentLaunchWaitsBeforeItTouchesWhatTheLaunchBeforeWrites) {

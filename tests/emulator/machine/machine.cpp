@@ -260,12 +260,14 @@ void Machine::finish_block(Block& block) {
           name + "though nothing puts an access to its shared memory, a copy's or another block's, before that");
     }
   }
-  // Warps of a group execute the same wgmmas.
   for (std::size_t w = 0; w < block.warps.size(); ++w) {
-    const auto& first = block.warps[w / kWarpGroupWarps * kWarpGroupWarps].wgmma;
-    const auto& own = block.warps[w].wgmma;
-    if ((first == nullptr) != (own == nullptr) || (own != nullptr && own->history() != first->history())) {
-      throw std::runtime_error("wgmma: the warps of a group execute different ones");
+    const Warp &own = block.warps[w], &first = block.warps[w / kWarpGroupWarps * kWarpGroupWarps];
+    const auto issued = [](const Warp& warp) {
+      return warp.wgmma != nullptr ? warp.wgmma->history() : std::vector<std::uint64_t>();
+    };
+    if (issued(own) != issued(first)) throw std::runtime_error("wgmma: the warps of a group execute different ones");
+    if (own.register_changes != first.register_changes) {
+      throw std::runtime_error("setmaxnreg: the warps of a group execute different ones");
     }
   }
 }

@@ -59,8 +59,9 @@ struct Thread {
 
 struct Warp {
   Block* block = nullptr;
-  unsigned first = 0;  // thread
-  unsigned registers = 0;
+  unsigned first = 0;      // thread
+  unsigned registers = 0;  // of a thread
+  std::vector<unsigned> register_changes;
   bool ready = true;
   bool done = false;
   std::vector<Wait> waits;  // of its waiting lanes, each once

@@ -198,6 +198,7 @@ void Machine::change_registers(WarpLanes& lanes, void* const (&arguments)[32]) {
   } else {
     block.free_registers = asked.more ? block.free_registers - change : block.free_registers + change;
     warp.registers = asked.registers;
+    warp.register_changes.push_back(asked.registers);
   }
   for (void* argument : arguments) static_cast<RegisterArguments*>(argument)->again = again;
 }
