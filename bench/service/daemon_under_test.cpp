@@ -3,6 +3,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -99,6 +100,17 @@ Status DaemonUnderTest::stop() {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   return Error{ErrorCode::internal,
                "the daemon ended with wait status \"" + std::to_string(status) + "\", see \"" + log_file() + "\""};
+}
+
+Result<int> DaemonUnderTest::wait_for_end(milliseconds patience) {
+  const auto give_up = std::chrono::steady_clock::now() + patience;
+  while (process_.running()) {
+    if (std::chrono::steady_clock::now() >= give_up) {
+      return Error{ErrorCode::timed_out, "the daemon did not end, see \"" + log_file() + "\""};
+    }
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  return process_.wait(patience);
 }
 
 Result<std::unique_ptr<Client>> DaemonUnderTest::connect(const std::string& client_name) const {

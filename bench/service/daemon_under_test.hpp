@@ -26,6 +26,8 @@ class DaemonUnderTest {
   Status launch(const Options& options);  // returns when the process was started
   void kill();                            // SIGKILL, and waits
   Status stop();                          // SIGTERM, then waits; the error says how it ended
+  // Waits until it has ended by itself: the status as waitpid gives it; timed_out if it lives on.
+  Result<int> wait_for_end(std::chrono::milliseconds patience);
   Result<std::unique_ptr<Client>> connect(const std::string& client_name) const;
 
   std::uint64_t compiles() const;  // since prepare(), over restarts

@@ -21,6 +21,7 @@ inline constexpr std::size_t kFleetProcesses = 8;
 inline constexpr std::size_t kRecordsOnDisk = 1000;
 inline constexpr std::size_t kRecordBytes = 60 << 10;
 inline constexpr std::chrono::milliseconds kToolchainHold{2000};
+inline constexpr std::size_t kKillsPerStep = 20;  // of five steps
 
 // stampede.nvrtc_calls, stampede.distinct_sha256, stampede.tail_ratio: one cold kernel a repeat.
 Result<Figures> stampede_figures(const Programs& programs, std::size_t repeats);
@@ -45,6 +46,10 @@ Result<Figures> hit_before_toolchain_figures(DaemonUnderTest& daemon, const std:
 // start.open_ratio, or another name with as many records.
 Result<Figures> open_figures(const Programs& programs, std::size_t repeats, std::size_t records = kRecordsOnDisk,
                              const std::string& name = "start.open_ratio");
+
+// crash.lost_answers, crash.wrong: kernels like `layer`'s are asked for while the daemon is killed that often at each
+// step of publishing, and again after each restart. The daemon has to be built with fault points.
+Result<Figures> crash_figures(const Programs& programs, const LayerSpec& layer, std::size_t kills_per_step);
 
 // compile.ratio.
 Result<Figures> compile_figures(const Programs& programs, const LayerSpec& layer, std::size_t repeats);

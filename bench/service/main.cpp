@@ -21,14 +21,15 @@ namespace fs = std::filesystem;
 constexpr char kUsage[] =
     "usage: cubind-service-bench [--only GROUP]... [--quick] [--daemon FILE] [--worker FILE] [--counter FILE]\n"
     "                            [--nvrtc FILE] [--model FILE] [--scratch FOLDER]\n"
-    "Groups: stampede, fleet (with model, boot, hit, hold), open, compile. Files are found beside this program if not "
-    "given.\n";
+    "Groups: stampede, fleet (with model, boot, hit, hold), open, compile, crash. Files are found beside this program "
+    "if not given.\n";
 
 struct Options {
   Programs programs;
   std::vector<std::string> only;
   std::size_t repeats = 7;
   std::size_t blocks = 12;
+  std::size_t kills_per_step = kKillsPerStep;
 };
 
 Result<Options> parse(int argc, char** argv) {
@@ -42,6 +43,7 @@ Result<Options> parse(int argc, char** argv) {
     if (word == "--quick") {
       options.repeats = 3;
       options.blocks = 4;
+      options.kills_per_step = 2;
       continue;
     }
     std::string* target = nullptr;
@@ -54,8 +56,9 @@ Result<Options> parse(int argc, char** argv) {
     *target = argv[i];
   }
   for (const auto& group : options.only) {
-    if (group != "stampede" && group != "fleet" && group != "open" && group != "compile") {
-      return Error{ErrorCode::invalid_argument, "group \"" + group + "\" is not one of stampede, fleet, open, compile"};
+    if (group != "stampede" && group != "fleet" && group != "open" && group != "compile" && group != "crash") {
+      return Error{ErrorCode::invalid_argument,
+                   "group \"" + group + "\" is not one of stampede, fleet, open, compile, crash"};
     }
   }
   return options;
@@ -109,6 +112,10 @@ Status run(const Options& options, Report& report) {
   if (wanted("compile")) {
     CUBIND_TRY(const auto layers, model_layers(options.programs.model));
     report.add(compile_figures(options.programs, layers.front(), options.repeats));
+  }
+  if (wanted("crash")) {
+    CUBIND_TRY(const auto layers, model_layers(options.programs.model));
+    report.add(crash_figures(options.programs, layers.front(), options.kills_per_step));
   }
   return {};
 }

@@ -55,5 +55,15 @@ TEST(ServiceFigures, ModelNeedsFewKernelsEachCompiledOnceAndHitsNeedNoToolchain)
 #endif
 }
 
+#ifdef CUBIND_FAULT_POINTS
+TEST(ServiceFigures, NothingAnsweredIsLostOrWrongAfterAKillAtAnyStepOfPublishing) {
+  const TempFolder scratch;
+  const auto programs = programs_in(scratch);
+  const auto layers = model_layers(programs.model);
+  ASSERT_TRUE(layers.ok()) << to_string(layers.error());
+  expect_holds(crash_figures(programs, layers->front(), 2), {"crash.lost_answers", "crash.wrong"});
+}
+#endif
+
 }  // namespace
 }  // namespace cubind::bench
