@@ -169,6 +169,7 @@ class Daemon final : public App {
     config.worker_path = config_.worker_path.empty() ? worker_beside_us() : config_.worker_path;
     config.workers = config_.workers;
     config.max_queue = config_.queue;
+    config.cpu_time = config_.compile_cpu_time;
     config.timeout = config_.compile_timeout;
     config.memory_bytes = config_.compile_memory;
     return std::make_unique<ZygoteCompilePool>(loop_, planner_.installed(), config);

@@ -32,6 +32,7 @@ struct Config {
   // [compile]
   std::uint32_t workers = 0;  // 0: as many as cores and memory allow
   std::size_t queue = limits::kMaxQueuedCompiles;
+  std::chrono::seconds compile_cpu_time = limits::kCompileCpuTime;
   std::chrono::seconds compile_timeout = limits::kCompileTimeout;
   std::uint64_t compile_memory = limits::kCompileMemoryBytes;
   std::string worker_path;              // empty: cubind-worker beside the daemon

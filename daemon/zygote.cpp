@@ -36,7 +36,6 @@ constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{10'000};
 constexpr milliseconds kStartTimeout{60'000};  // loading NVRTC from a cold, slow disk takes seconds
 constexpr int kPatience = 3;                   // starts that fail in a row before waiting jobs are told
-constexpr unsigned kCpuMarginSeconds = 5;      // the processor limit is for when nobody is left to watch the clock
 constexpr int kPipeBytes = 1 << 20;            // a whole result fits, so a child never waits for us to read
 
 void kill_by(const UniqueFd& pidfd) {
@@ -46,6 +45,11 @@ void kill_by(const UniqueFd& pidfd) {
 Error system_error(const std::string& what) {
   const bool scarce = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EAGAIN;
   return {scarce ? ErrorCode::resource_exhausted : ErrorCode::internal, what + ": " + std::strerror(errno)};
+}
+
+Error passed(const char* setting, std::chrono::seconds limit, const char* measured) {
+  return {ErrorCode::timed_out,
+          std::string("the compile passed ") + setting + " \"" + std::to_string(limit.count()) + "s\" " + measured};
 }
 
 Result<UniqueFd> unit_file(const CompileUnit& unit) {
@@ -202,8 +206,7 @@ void Zygote::Process::run(JobId id, const CompileUnit& unit) {
 
   Message message{Kind::run, id};
   message.memory_bytes = config_.memory_bytes;
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(config_.timeout).count();
-  message.cpu_seconds = seconds == 0 ? 0 : static_cast<std::uint32_t>(seconds) + kCpuMarginSeconds;
+  message.cpu_seconds = static_cast<std::uint32_t>(config_.cpu_time.count());
   if (!send_run(control_.native_handle(), message, file->get(), to.get())) {
     return fail_later(id, {ErrorCode::unavailable, "the compile worker is gone"}, true);
   }
@@ -212,8 +215,7 @@ void Zygote::Process::run(JobId id, const CompileUnit& unit) {
   if (config_.timeout.count() != 0) {
     child->timer.expires_after(config_.timeout);
     child->timer.async_wait(here([this, id] {
-      stop(id, {ErrorCode::timed_out,
-                "the compile passed its limit of \"" + std::to_string(config_.timeout.count()) + "\" ms"});
+      stop(id, passed("compile.timeout", config_.timeout, "by the clock"));
       // A zygote that has not even forked by now is stuck.
       const auto found = children_.find(id);
       if (found != children_.end() && !found->second->pidfd) ::kill(pid_, SIGKILL);
@@ -327,6 +329,9 @@ void Zygote::Process::finish_if_done(JobId id) {
   const auto taken = std::move(children_.extract(id).mapped());
   if (taken->why_stopped) return owner_.on_done(id, *taken->why_stopped);
   if (whole) return owner_.on_done(id, std::move(**result));
+  if (taken->ended->code == ErrorCode::timed_out) {  // the only limit that the child's own end can tell of
+    return owner_.on_done(id, passed("compile.cpu_time", config_.cpu_time, "of processor time"));
+  }
   if (taken->ended->code != ErrorCode::ok) return owner_.on_done(id, *taken->ended);
   owner_.on_done(id, Error{ErrorCode::internal, "the compile worker ended without a result"});
 }

@@ -21,8 +21,9 @@ namespace cubind {
 struct ZygoteConfig {
   std::string worker_path;  // of cubind-worker, absolute
   Toolchain toolchain;
-  std::uint64_t memory_bytes = 0;  // of a child's address space; 0 = no limit
-  std::chrono::milliseconds timeout{0};
+  std::uint64_t memory_bytes = 0;    // of a child's address space; 0 = no limit
+  std::chrono::seconds cpu_time{0};  // of the processor, for a child; 0 = no limit
+  std::chrono::seconds timeout{0};   // of a child by the clock; 0 = no limit
 };
 
 class Zygote {

@@ -16,7 +16,7 @@ ZygoteCompilePool::ZygoteCompilePool(boost::asio::io_context& io, const std::vec
   Zygote::Owner& owner = *this;
   for (const auto& toolchain : toolchains) {
     if (!toolchain.installed) continue;
-    const ZygoteConfig zygote{config_.worker_path, toolchain, config_.memory_bytes, config_.timeout};
+    const ZygoteConfig zygote{config_.worker_path, toolchain, config_.memory_bytes, config_.cpu_time, config_.timeout};
     zygotes_.emplace(toolchain.id, std::make_unique<Zygote>(io_, zygote, owner));
   }
 }

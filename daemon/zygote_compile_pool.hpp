@@ -21,7 +21,8 @@ struct CompilePoolConfig {
   std::string worker_path;    // of cubind-worker
   std::uint32_t workers = 0;  // compiles at once; 0 = what the machine allows (daemon/machine_limits.hpp)
   std::size_t max_queue = limits::kMaxQueuedCompiles;
-  std::chrono::milliseconds timeout = limits::kCompileTimeout;
+  std::chrono::seconds cpu_time = limits::kCompileCpuTime;
+  std::chrono::seconds timeout = limits::kCompileTimeout;
   std::uint64_t memory_bytes = limits::kCompileMemoryBytes;
 };
 

@@ -11,9 +11,8 @@ namespace cubind::limits {
 // Wire. A request of 10,000 layers fits in 4 MiB; a reply frame carries no cubin, so 256 KiB plus room is plenty.
 inline constexpr std::size_t kMaxRequestBytes = 4 << 20;
 inline constexpr std::size_t kMaxReplyBytes = 260 << 10;
-inline constexpr std::size_t kMaxInlineCubin = 256 << 10;  // larger ones travel as a sealed memfd, or inline in chunks
-inline constexpr std::size_t kMaxCubinBytes = 32 << 20;    // nothing we generate is near; refuses nonsense
-inline constexpr std::size_t kMaxText = 4096;              // any one string of a request
+inline constexpr std::size_t kMaxCubinBytes = 32 << 20;  // nothing we generate is near; refuses nonsense
+inline constexpr std::size_t kMaxText = 4096;            // any one string of a request
 inline constexpr std::size_t kMaxLayersPerRequest = 4096;
 inline constexpr std::size_t kMaxKernelsPerRequest = 16384;  // after planning
 inline constexpr std::size_t kMaxExcludedToolchains = 64;
@@ -29,7 +28,8 @@ inline constexpr std::size_t kMaxQueuedCompiles = 16384;  // (config) the larges
 inline constexpr std::size_t kMemoryStoreBytes = 256 << 20;   // (config)
 inline constexpr std::uint64_t kDiskStoreBytes = 8ull << 30;  // (config) high watermark; eviction goes down to 90 %
 inline constexpr std::size_t kMaxCompileLog = 16 << 10;
-inline constexpr std::chrono::seconds kCompileTimeout{120};  // (config)
+inline constexpr std::chrono::seconds kCompileCpuTime{120};  // (config) RLIMIT_CPU: a busy node uses up none of it
+inline constexpr std::chrono::seconds kCompileTimeout{600};  // (config) by the clock, for one that hangs
 inline constexpr std::uint64_t kCompileMemoryBytes = 4ull
                                                      << 30;  // (config) RLIMIT_AS of a compile; NVRTC maps about 0.5 GB
 inline constexpr std::chrono::seconds kGreetingTimeout{5};   // a connection that says nothing is closed

@@ -152,6 +152,7 @@ TEST_F(ConfigTest, APrintedConfigReadsBackTheSame) {
   config.metrics_socket = "/run/m.sock";
   config.metrics_listen = TcpAddress{"::1", 9155};
   config.log_format = LogFormat::json;
+  config.compile_cpu_time = std::chrono::seconds(22);
   config.compile_timeout = std::chrono::seconds(33);
   EXPECT_EQ(to_toml(load(to_toml(config)).value()), to_toml(config));
 }
