@@ -7,6 +7,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 
 #include "client/wire.hpp"
@@ -19,7 +20,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kReadAhead = 64 << 10;  // one read takes a table, its kernels' headers and a typical cubin
+// A read takes what is asked for straight to where it belongs, and this much more: the frames that come next. Much more
+// would be the next cubin, which would then have to be copied.
+constexpr std::size_t kReadAhead = 4 << 10;
 constexpr std::size_t kFrameHeader = 4;
 constexpr milliseconds kFullBacklogPause{5};  // connect() on a Unix socket cannot be polled when the backlog is full
 
@@ -161,15 +164,15 @@ Status Connection::read_exact(std::byte* out, std::size_t count, Deadline deadli
       count -= taken;
       continue;
     }
-    const bool direct = count >= kReadAhead;  // a large rest goes where it belongs without a copy
-    if (!direct && buffer_.empty()) buffer_.resize(kReadAhead);
-    const ssize_t got = ::recv(fd_.get(), direct ? out : buffer_.data(), direct ? count : buffer_.size(), 0);
-    if (got > 0 && direct) {
-      out += got;
-      count -= static_cast<std::size_t>(got);
-    } else if (got > 0) {
+    if (buffer_.empty()) buffer_.resize(kReadAhead);
+    const iovec parts[] = {{out, count}, {buffer_.data(), buffer_.size()}};
+    const ssize_t got = ::readv(fd_.get(), parts, 2);
+    if (got > 0) {
+      const std::size_t taken = std::min(count, static_cast<std::size_t>(got));
+      out += taken;
+      count -= taken;
       begin_ = 0;
-      end_ = static_cast<std::size_t>(got);
+      end_ = static_cast<std::size_t>(got) - taken;
     } else if (got == 0) {
       return lost({ErrorCode::unavailable, "the daemon closed the connection"});
     } else if (errno == EAGAIN) {
