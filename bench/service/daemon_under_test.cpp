@@ -127,9 +127,9 @@ std::uint64_t DaemonUnderTest::compiles() const {
   return none ? 0 : size;
 }
 
-std::chrono::system_clock::time_point DaemonUnderTest::last_compile_began() const {
+std::chrono::system_clock::time_point DaemonUnderTest::last_compile_ended() const {
   struct stat status {};
-  if (::stat((toolchain_ + ".count").c_str(), &status) != 0) return {};
+  if (::stat((toolchain_ + ".ended").c_str(), &status) != 0) return {};
   return std::chrono::system_clock::time_point(std::chrono::seconds(status.st_mtim.tv_sec) +
                                                std::chrono::nanoseconds(status.st_mtim.tv_nsec));
 }

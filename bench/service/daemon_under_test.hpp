@@ -31,8 +31,8 @@ class DaemonUnderTest {
   Result<std::unique_ptr<Client>> connect(const std::string& client_name) const;
 
   std::uint64_t compiles() const;  // since prepare(), over restarts
-  // When the last counted compile began, by the wall clock (to a tick of the kernel's, at most 10 ms early).
-  std::chrono::system_clock::time_point last_compile_began() const;
+  // When the last counted compile ended in its worker, by the wall clock.
+  std::chrono::system_clock::time_point last_compile_ended() const;
 
   std::uint64_t resident_bytes() const;  // of the running process; 0 if it is gone
   std::uint64_t open_descriptors() const;

@@ -1,5 +1,5 @@
 // The figures of the service, by what they need. Each measures with real processes; an error means that it could not be
-// measured. Counts and booleans among them are also tests (tests/e2e/service_figures_test.cpp), at the sizes given
+// measured. Counts and booleans among them are also tests (tests/service_figures), at the sizes given
 // here.
 #pragma once
 
@@ -27,7 +27,7 @@ inline constexpr std::size_t kKillsPerStep = 20;  // of five steps
 Result<Figures> stampede_figures(const Programs& programs, std::size_t repeats);
 
 // fleet.extra_compiles, fleet.schedule_ratio: `daemon` is running and knows no kernel yet.
-Result<Figures> fleet_figures(DaemonUnderTest& daemon, const std::vector<LayerSpec>& layers);
+Result<Figures> fleet_figures(const Programs& programs, DaemonUnderTest& daemon, const std::vector<LayerSpec>& layers);
 
 // model.distinct_keys, model.m_buckets: `daemon` is running; what it lacks of the catalogue is compiled.
 Result<Figures> model_figures(DaemonUnderTest& daemon, const std::vector<LayerSpec>& layers);
@@ -36,12 +36,11 @@ Result<Figures> model_figures(DaemonUnderTest& daemon, const std::vector<LayerSp
 Result<Figures> boot_figures(const Programs& programs, DaemonUnderTest& daemon, const std::vector<LayerSpec>& layers,
                              std::size_t repeats);
 
-// hit.pinned_ratio, batch.ratio: the same.
-Result<Figures> hit_figures(const Programs& programs, DaemonUnderTest& daemon, const std::vector<LayerSpec>& layers,
-                            std::size_t blocks);
-
-// start.hit_before_toolchain: the same; the daemon has to be built with fault points.
+// start.hit_before_toolchain: the same; and it has to be built with fault points.
 Result<Figures> hit_before_toolchain_figures(DaemonUnderTest& daemon, const std::vector<LayerSpec>& layers);
+
+// hit.pinned_ratio; batch.ratio, of the table of `layer`.
+Result<Figures> hit_figures(const Programs& programs, const LayerSpec& layer, std::size_t blocks);
 
 // start.open_ratio, or another name with as many records.
 Result<Figures> open_figures(const Programs& programs, std::size_t repeats, std::size_t records = kRecordsOnDisk,
@@ -51,7 +50,7 @@ Result<Figures> open_figures(const Programs& programs, std::size_t repeats, std:
 // step of publishing, and again after each restart. The daemon has to be built with fault points.
 Result<Figures> crash_figures(const Programs& programs, const LayerSpec& layer, std::size_t kills_per_step);
 
-// compile.ratio.
-Result<Figures> compile_figures(const Programs& programs, const LayerSpec& layer, std::size_t repeats);
+// compile.ratio: that many pairs.
+Result<Figures> compile_figures(const Programs& programs, const LayerSpec& layer, std::size_t pairs);
 
 }  // namespace cubind::bench

@@ -21,14 +21,15 @@ namespace fs = std::filesystem;
 constexpr char kUsage[] =
     "usage: cubind-service-bench [--only GROUP]... [--quick] [--daemon FILE] [--worker FILE] [--counter FILE]\n"
     "                            [--nvrtc FILE] [--model FILE] [--scratch FOLDER]\n"
-    "Groups: stampede, fleet (with model, boot, hit, hold), open, compile, crash. Files are found beside this program "
-    "if not given.\n";
+    "Groups: stampede, fleet (with model, boot, hold), hit (with batch), open, compile, crash. Files are found beside\n"
+    "this program if not given.\n";
 
 struct Options {
   Programs programs;
   std::vector<std::string> only;
   std::size_t repeats = 7;
   std::size_t blocks = 12;
+  std::size_t compile_pairs = 15;
   std::size_t kills_per_step = kKillsPerStep;
 };
 
@@ -43,6 +44,7 @@ Result<Options> parse(int argc, char** argv) {
     if (word == "--quick") {
       options.repeats = 3;
       options.blocks = 4;
+      options.compile_pairs = 3;
       options.kills_per_step = 2;
       continue;
     }
@@ -56,9 +58,10 @@ Result<Options> parse(int argc, char** argv) {
     *target = argv[i];
   }
   for (const auto& group : options.only) {
-    if (group != "stampede" && group != "fleet" && group != "open" && group != "compile" && group != "crash") {
+    if (group != "stampede" && group != "fleet" && group != "hit" && group != "open" && group != "compile" &&
+        group != "crash") {
       return Error{ErrorCode::invalid_argument,
-                   "group \"" + group + "\" is not one of stampede, fleet, open, compile, crash"};
+                   "group \"" + group + "\" is not one of stampede, fleet, hit, open, compile, crash"};
     }
   }
   return options;
@@ -89,11 +92,10 @@ Status run_fleet_groups(const Options& options, Report& report) {
   CUBIND_TRY(const auto layers, model_layers(options.programs.model));
   CUBIND_TRY(auto daemon, DaemonUnderTest::prepare(options.programs, "fleet"));
   CUBIND_CHECK(daemon.start({}));
-  report.add(fleet_figures(daemon, layers));
+  report.add(fleet_figures(options.programs, daemon, layers));
   report.add(model_figures(daemon, layers));
   CUBIND_CHECK(daemon.stop());
   report.add(boot_figures(options.programs, daemon, layers, options.repeats));
-  report.add(hit_figures(options.programs, daemon, layers, options.blocks));
   report.add(hit_before_toolchain_figures(daemon, layers));
   return {};
 }
@@ -108,10 +110,14 @@ Status run(const Options& options, Report& report) {
   };
   if (wanted("stampede")) report.add(stampede_figures(options.programs, options.repeats));
   if (wanted("fleet")) CUBIND_CHECK(run_fleet_groups(options, report));
+  if (wanted("hit")) {
+    CUBIND_TRY(const auto layers, model_layers(options.programs.model));
+    report.add(hit_figures(options.programs, layers.front(), options.blocks));
+  }
   if (wanted("open")) report.add(open_figures(options.programs, options.repeats));
   if (wanted("compile")) {
     CUBIND_TRY(const auto layers, model_layers(options.programs.model));
-    report.add(compile_figures(options.programs, layers.front(), options.repeats));
+    report.add(compile_figures(options.programs, layers.front(), options.compile_pairs));
   }
   if (wanted("crash")) {
     CUBIND_TRY(const auto layers, model_layers(options.programs.model));

@@ -1,126 +1,58 @@
-// Processes that all begin at once: forked, behind a barrier, each writing one result of plain data.
+// Processes that all begin at once: forked, behind a barrier, each handing back one result of plain data. No wait is
+// for ever: a process that dies, or takes too long, ends the fleet with an error that names it.
 #pragma once
 
-#include <cstdio>
-#include <cstdlib>
+#include <chrono>
+#include <cstring>
 #include <functional>
-#include <memory>
-#include <new>
 #include <type_traits>
 #include <vector>
 
-#include <pthread.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+#include "base/bytes.hpp"
 #include "base/result.hpp"
 
 namespace cubind::bench {
 
-// Where the processes of a fleet wait for each other, and the parent with them.
-class Meeting {
- public:
-  explicit Meeting(unsigned count) {
-    pthread_barrierattr_t attributes;
-    ::pthread_barrierattr_init(&attributes);
-    ::pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-    for (auto* barrier : {&ready_, &start_, &end_}) ::pthread_barrier_init(barrier, &attributes, count);
-  }
-  void ready() { ::pthread_barrier_wait(&ready_); }
-  void start() { ::pthread_barrier_wait(&start_); }
-  void end() { ::pthread_barrier_wait(&end_); }
-
- private:
-  pthread_barrier_t ready_, start_, end_;
-};
+// Far above what any step takes, also on a busy machine.
+inline constexpr std::chrono::milliseconds kFleetPatience{300'000};
 
 // What a process calls around the part that is measured. After end() the others are through too: what is done then, and
 // going away, costs them nothing.
 class Race {
  public:
-  explicit Race(Meeting& meeting) : meeting_(meeting) {}
-  Race(const Race&) = delete;
-  Race& operator=(const Race&) = delete;
-  ~Race() { end(); }  // the others must not wait for ever
-
-  void start() {
-    if (started_) return;
-    started_ = true;
-    meeting_.ready();
-    meeting_.start();
-  }
-  void end() {
-    start();
-    if (!ended_) meeting_.end();
-    ended_ = true;
-  }
+  Race(int report, int start, int end) : report_(report), start_(start), end_(end) {}
+  void start();  // returns when all are ready
+  void end();    // returns when all are through
 
  private:
-  Meeting& meeting_;
-  bool started_ = false, ended_ = false;
+  int report_, start_, end_;
 };
 
-// Runs `work(index, race, outcome)` in `count` processes. `work` gets ready, calls race.start(), does what is measured,
-// and calls race.end(). An error makes the fleet fail with the first one's message; a process may not die before end().
-// Precondition: this process has one thread. `released` is called in the parent when all processes are ready, right
-// before they start.
+// Forks `count` processes and runs `work(index, race, outcome)` in each: it gets ready, calls race.start(), does what
+// is measured, calls race.end(), and fills in the outcome's bytes. The first error ends the fleet at once: a work's
+// own, `internal` for a process that died, `timed_out` for one that did not get through a step within `patience`. No
+// process is left when this returns. `released` is called in the parent when all are ready, right before they start.
+// Precondition: this process has one thread.
+Result<std::vector<Bytes>> run_processes(std::size_t count, std::size_t outcome_bytes,
+                                         const std::function<Status(std::size_t, Race&, std::byte*)>& work,
+                                         const std::function<void()>& released, std::chrono::milliseconds patience);
+
 template <class Outcome>
 Result<std::vector<Outcome>> run_fleet(
     std::size_t count, const std::function<Status(std::size_t, Race&, Outcome&)>& work,
-    const std::function<void()>& released = [] {}) {
+    const std::function<void()>& released = [] {}, std::chrono::milliseconds patience = kFleetPatience) {
   static_assert(std::is_trivially_copyable_v<Outcome>);
-  struct Slot {
-    Outcome outcome;
-    ErrorCode code;
-    char message[256];
+  const auto run = [&work](std::size_t index, Race& race, std::byte* bytes) {
+    Outcome outcome{};
+    auto status = work(index, race, outcome);
+    std::memcpy(bytes, &outcome, sizeof(outcome));
+    return status;
   };
-  struct Shared {
-    Meeting meeting;
-    Slot slots[1];  // `count` of them
-  };
-  const std::size_t bytes = sizeof(Shared) + (count - 1) * sizeof(Slot);
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return Error{ErrorCode::resource_exhausted, "no shared memory for the fleet"};
-  const auto unmap = [bytes](void* mapped) { ::munmap(mapped, bytes); };
-  const std::unique_ptr<void, decltype(unmap)> owner(memory, unmap);
-  auto* shared = static_cast<Shared*>(memory);
-  Slot* slots = shared->slots;
-  auto* meeting = new (&shared->meeting) Meeting(static_cast<unsigned>(count + 1));
-
-  std::vector<pid_t> children;
+  CUBIND_TRY(const auto results, run_processes(count, sizeof(Outcome), run, released, patience));
+  std::vector<Outcome> outcomes(count);
   for (std::size_t index = 0; index < count; ++index) {
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-      Status status;
-      {
-        Race race(*meeting);
-        status = work(index, race, slots[index].outcome);
-      }
-      if (!status.ok()) {
-        slots[index].code = status.error().code;
-        std::snprintf(slots[index].message, sizeof(slots[index].message), "%s", status.error().message.c_str());
-      }
-      ::_exit(status.ok() ? 0 : 1);
-    }
-    if (pid < 0) std::abort();  // the barrier can no longer be met
-    children.push_back(pid);
+    std::memcpy(&outcomes[index], results[index].data(), sizeof(Outcome));
   }
-  meeting->ready();
-  released();
-  meeting->start();
-  meeting->end();
-  Status failed;
-  for (std::size_t index = 0; index < count; ++index) {
-    int status = 0;
-    ::waitpid(children[index], &status, 0);
-    if (status == 0 || !failed.ok()) continue;
-    failed = slots[index].code != ErrorCode::ok ? Error{slots[index].code, slots[index].message}
-                                                : Error{ErrorCode::internal, "a process of the fleet died"};
-  }
-  CUBIND_CHECK(failed);
-  std::vector<Outcome> outcomes;
-  for (std::size_t index = 0; index < count; ++index) outcomes.push_back(slots[index].outcome);
   return outcomes;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -44,6 +45,7 @@ Status fill_in(Programs& programs, const std::string& folder) {
 
 Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& command, const Options& options) {
   ChildProcess child;
+  child.name_ = fs::path(command[0]).filename().string();
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -76,9 +78,10 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& command
 }
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), stdout_(std::move(other.stdout_)) {}
+    : name_(std::move(other.name_)), pid_(std::exchange(other.pid_, -1)), stdout_(std::move(other.stdout_)) {}
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
+  std::swap(name_, other.name_);
   std::swap(pid_, other.pid_);
   std::swap(stdout_, other.stdout_);
   return *this;
@@ -114,21 +117,17 @@ int ChildProcess::wait(std::chrono::milliseconds patience) {
   return status;
 }
 
-std::string ChildProcess::read_all() {
-  std::string text;
-  char buffer[4096];
-  for (;;) {
-    const auto got = ::read(stdout_.get(), buffer, sizeof(buffer));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return text;
-    text.append(buffer, static_cast<std::size_t>(got));
-  }
-}
-
-std::string ChildProcess::read_line() {
+Result<std::string> ChildProcess::read_line(std::chrono::milliseconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   std::string line;
   char c = 0;
   for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    pollfd source{stdout_.get(), POLLIN, 0};
+    if (left <= 0 || ::poll(&source, 1, static_cast<int>(left)) == 0) {
+      return Error{ErrorCode::timed_out, "process \"" + name_ + "\" (pid " + std::to_string(pid_) +
+                                             ") said nothing within \"" + std::to_string(patience.count()) + "\" ms"};
+    }
     const auto got = ::read(stdout_.get(), &c, 1);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0 || c == '\n') return line;

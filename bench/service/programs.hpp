@@ -47,11 +47,12 @@ class ChildProcess {
   // The exit status as waitpid gives it. Kills the process first if it has not ended by then.
   int wait(std::chrono::milliseconds patience);
 
-  // All of standard output until it is closed, or one line of it (without the newline).
-  std::string read_all();
-  std::string read_line();
+  // The next line of standard output, without the newline; empty if there is none any more. timed_out, naming the
+  // process, if it takes longer than that.
+  Result<std::string> read_line(std::chrono::milliseconds patience);
 
  private:
+  std::string name_;
   int pid_ = -1;
   UniqueFd stdout_;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -112,7 +113,10 @@ Result<RawServer> RawServer::start(const std::string& socket, std::size_t reques
   if (::listen(listener.get(), 16) != 0) return failure("listen");
   const int pid = ::fork();
   if (pid < 0) return failure("fork");
-  if (pid == 0) Server(listener.get(), request_bytes, reply_bytes).run();
+  if (pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    Server(listener.get(), request_bytes, reply_bytes).run();
+  }
   return RawServer(pid);
 }
 

@@ -16,7 +16,7 @@ namespace {
 using std::chrono::system_clock;
 
 struct Receipt {
-  std::int64_t at_ns = 0;  // wall clock: the compile's beginning is a file's time
+  std::int64_t at_ns = 0;  // wall clock: the compile's end is a file's time
   double compile_ms = 0;
   Digest sha256;
   bool genuine = false;  // the digest is the one that the daemon announced
@@ -52,7 +52,7 @@ Result<Figures> stampede_figures(const Programs& programs, std::size_t repeats) 
   std::uint64_t most_calls = 0;
   std::size_t most_digests = 0;
   bool genuine = true;
-  Samples ratios;
+  Samples ratios, tails;
   repeats = std::min(repeats, configs.size());
   for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
     const auto before = daemon.compiles();
@@ -67,8 +67,9 @@ Result<Figures> stampede_figures(const Programs& programs, std::size_t repeats) 
     }
     most_digests = std::max(most_digests, digests.size());
     const double compile_ms = receipts.front().compile_ms;
-    const double result_ms = static_cast<double>(ns_of(daemon.last_compile_began())) / 1e6 + compile_ms;
-    ratios.add((static_cast<double>(last) / 1e6 - result_ms) / compile_ms);
+    const double tail_ms = static_cast<double>(last - ns_of(daemon.last_compile_ended())) / 1e6;
+    tails.add(tail_ms);
+    ratios.add(tail_ms / compile_ms);
   }
   CUBIND_CHECK(daemon.stop());
 
@@ -80,7 +81,7 @@ Result<Figures> stampede_figures(const Programs& programs, std::size_t repeats) 
       {"stampede.distinct_sha256", static_cast<double>(most_digests), Figure::Bound::equal, 1,
        genuine ? processes + "; all as announced" : "a cubin is not the one that was announced", genuine},
       {"stampede.tail_ratio", ratios.median(), Figure::Bound::at_most, 0.10,
-       "(last receipt - worker's result) / compile: " + ratios.text(3)},
+       "(last receipt - end of the worker's compile) / compile: " + ratios.text(3) + "; tail ms " + tails.text(1)},
   };
 }
 

@@ -79,7 +79,7 @@ Result<Figures> boot_figures(const Programs& programs, DaemonUnderTest& daemon, 
     const auto before = daemon.compiles();
     const auto start = steady_clock::now();
     CUBIND_TRY(auto process, ChildProcess::start(command, how));
-    seen = process.read_line();  // "KERNELS BYTES SUM_COMPILE_MS", when all are in hand
+    CUBIND_TRY(seen, process.read_line(kPatience));  // "KERNELS BYTES SUM_COMPILE_MS", when all are in hand
     const double boot_ms = ms_since(start);
     process.wait(kPatience);
     std::size_t kernels = 0, bytes = 0;
@@ -151,7 +151,7 @@ Result<Figures> open_figures(const Programs& programs, std::size_t repeats, std:
 
     start = steady_clock::now();
     CUBIND_TRY(auto process, ChildProcess::start({programs.bare_rocks, health.store, kernel.key.hex()}, how));
-    const auto line = process.read_line();  // {"open_ms": ..., "read_ms": ..., "cubin_bytes": N}
+    CUBIND_TRY(const auto line, process.read_line(kPatience));  // {"open_ms": ..., "read_ms": ..., "cubin_bytes": N}
     bare.add(ms_since(start));
     process.wait(kPatience);
     if (line.find("\"cubin_bytes\": " + std::to_string(kRecordBytes) + "}") == std::string::npos) {
