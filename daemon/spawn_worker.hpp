@@ -1,5 +1,6 @@
-// Starts cubind-worker: empty environment, no descriptor but the control socket, default signals, a process group of
-// its own (a terminal's interrupt is for the daemon, which then lets running compiles finish), standard error shared.
+// Starts cubind-worker: no inherited environment, no descriptor but the control socket, default signals, a process
+// group of its own (a terminal's interrupt is for the daemon, which then lets running compiles finish), standard error
+// shared.
 #pragma once
 
 #include <string>
