@@ -15,7 +15,7 @@ class ReplySink {
  public:
   virtual ~ReplySink() = default;
   virtual void reply(const Reply& reply) = 0;
-  virtual void reply(const KernelReply& reply, SharedBytes code) = 0;  // code: null, or reply.code_bytes bytes
+  virtual void reply(KernelReply reply, SharedBytes code) = 0;  // code: null, or reply.code_bytes bytes
 
   // False while the reader is behind by limits::kMaxQueuedReplyBytes: whoever has much to say waits for advance().
   virtual bool has_room() const = 0;

@@ -172,9 +172,9 @@ void KernelsCall::answer(Slot& slot, const Artifact& artifact, Outcome outcome) 
   if (wants_code(artifact.key)) {
     reply.code_bytes = static_cast<std::uint32_t>(artifact.cubin->size());
     code_bytes_ += reply.code_bytes;
-    sink_.reply(reply, artifact.cubin);
+    sink_.reply(std::move(reply), artifact.cubin);
   } else {
-    sink_.reply(reply, nullptr);
+    sink_.reply(std::move(reply), nullptr);
   }
 }
 
@@ -194,7 +194,7 @@ void KernelsCall::answer_without(Slot& slot, ErrorCode code, std::string message
   reply.code = code;
   reply.message = std::move(message);
   reply.info.log = std::move(failure_log);
-  sink_.reply(reply, nullptr);
+  sink_.reply(std::move(reply), nullptr);
 }
 
 void KernelsCall::leave(Slot& slot) {

@@ -88,12 +88,22 @@ Result<PlannedRequest> RequestPlanner::plan(const KernelsRequest& request) {
   for (std::size_t i = 0; i < request.layers.size(); ++i) {
     const auto& spec = request.layers[i];
     const auto where = [i] { return "layer " + std::to_string(i); };
-    if (auto checked = check_range("sm_count", request.sm_count, limits::kMaxSmCount); !checked.ok()) {
-      return std::move(checked).error();
+    const Question question{spec.descriptor,
+                            request.arch,
+                            toolchain,
+                            request.sm_count,
+                            spec.n,
+                            spec.k,
+                            spec.max_m,
+                            request.whole_catalogue,
+                            ""};
+    if (layers_.get(question) == nullptr) {  // what is remembered has been checked
+      if (auto checked = check_range("sm_count", request.sm_count, limits::kMaxSmCount); !checked.ok()) {
+        return std::move(checked).error();
+      }
+      if (auto checked = check_layer(spec); !checked.ok()) return in(where(), std::move(checked).error());
     }
-    if (auto checked = check_layer(spec); !checked.ok()) return in(where(), std::move(checked).error());
-    auto found = layer({spec.descriptor, request.arch, toolchain, request.sm_count, spec.n, spec.k, spec.max_m,
-                        request.whole_catalogue, ""});
+    auto found = layer(question);
     if (!found.ok()) return in(where(), std::move(found).error());
     add((*found)->kernels);
     add((*found)->others);

@@ -22,6 +22,10 @@ namespace {
 namespace asio = boost::asio;
 using ErrorCode_ = boost::system::error_code;
 
+// What the kernel takes at once, as far as net.core.wmem_max allows: a layer's whole table of cubins, so that one call
+// sends it and the reader does not have to be waited for in the middle.
+constexpr int kSendBufferBytes = 512 << 10;
+
 class SocketSession final : public Session, public std::enable_shared_from_this<SocketSession> {
  public:
   SocketSession(asio::io_context& loop, UniqueFd fd, Peer peer, SessionLogic::Parts& parts,
@@ -35,6 +39,7 @@ class SocketSession final : public Session, public std::enable_shared_from_this<
         logic_(std::in_place, parts, std::move(peer), [this] { flush_later(); }) {}
 
   void start() {
+    ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_SNDBUF, &kSendBufferBytes, sizeof(kSendBufferBytes));
     wait_to_read();
     set_timer();
   }

@@ -217,9 +217,9 @@ void SessionLogic::reply(const Reply& reply) {
   queue(codec::encode(reply), nullptr);
 }
 
-void SessionLogic::reply(const KernelReply& reply, SharedBytes code) {
+void SessionLogic::reply(KernelReply reply, SharedBytes code) {
   CUBIND_FAULT_POINT("session.before_reply");
-  queue(codec::encode(Reply(reply)), std::move(code));
+  queue(codec::encode(Reply(std::move(reply))), std::move(code));
 }
 
 void SessionLogic::queue(Bytes frame, SharedBytes code) {

@@ -68,7 +68,7 @@ class SessionLogic final : private ReplySink {
   enum class State { greeting, serving, ending };
 
   void reply(const Reply& reply) override;
-  void reply(const KernelReply& reply, SharedBytes code) override;
+  void reply(KernelReply reply, SharedBytes code) override;
   bool has_room() const override;
   ReplySink& sink() { return *this; }
 

@@ -1,7 +1,7 @@
 // cubind-worker NVRTC BUILTINS [OPTION...]: the zygote of one toolchain. Started by the daemon without its environment
-// and with a control socket as descriptor kControlFd; loads NVRTC, compiles a small program once with the given options,
-// then forks a child for each job. Has one thread and never compiles a job itself, so a fork copies a quiet, warm
-// process, and whatever a compile does to its process (abort, leak, be killed) ends with the child. Stops when the
+// and with a control socket as descriptor kControlFd; loads NVRTC, compiles a small program once with the given
+// options, then forks a child for each job. Has one thread and never compiles a job itself, so a fork copies a quiet,
+// warm process, and whatever a compile does to its process (abort, leak, be killed) ends with the child. Stops when the
 // control socket closes.
 #include <cerrno>
 #include <csignal>
