@@ -26,8 +26,10 @@ inline constexpr std::size_t kKillsPerStep = 20;  // of five steps
 // stampede.nvrtc_calls, stampede.distinct_sha256, stampede.tail_ratio: one cold kernel a repeat.
 Result<Figures> stampede_figures(const Programs& programs, std::size_t repeats);
 
-// fleet.extra_compiles, fleet.schedule_ratio: `daemon` is running and knows no kernel yet.
-Result<Figures> fleet_figures(const Programs& programs, DaemonUnderTest& daemon, const std::vector<LayerSpec>& layers);
+// fleet.extra_compiles; `with_ratio` also fleet.schedule_ratio, for which everything is compiled once more: `daemon` is
+// running and knows no kernel yet.
+Result<Figures> fleet_figures(const Programs& programs, DaemonUnderTest& daemon, const std::vector<LayerSpec>& layers,
+                              bool with_ratio);
 
 // model.distinct_keys, model.m_buckets: `daemon` is running; what it lacks of the catalogue is compiled.
 Result<Figures> model_figures(DaemonUnderTest& daemon, const std::vector<LayerSpec>& layers);

@@ -104,7 +104,8 @@ Result<Load> compile_alone(const Programs& programs, const DaemonUnderTest& daem
 
 }  // namespace
 
-Result<Figures> fleet_figures(const Programs& programs, DaemonUnderTest& daemon, const std::vector<LayerSpec>& layers) {
+Result<Figures> fleet_figures(const Programs& programs, DaemonUnderTest& daemon, const std::vector<LayerSpec>& layers,
+                              bool with_ratio) {
   const auto before = daemon.compiles();
   double began_ms = 0;
   CUBIND_TRY(const auto ranks, run_fleet<RankOutcome>(
@@ -124,26 +125,27 @@ Result<Figures> fleet_figures(const Programs& programs, DaemonUnderTest& daemon,
   }
   const auto done = static_cast<double>(daemon.compiles() - before);
   const auto distinct = static_cast<double>(compiles.size());
+  Figures figures = {{"fleet.extra_compiles", done - distinct, Figure::Bound::equal, 0,
+                      std::to_string(kFleetProcesses) + " processes, " + fixed(done, 0) + " compiles, " +
+                          fixed(distinct, 0) + " distinct keys" +
+                          (same ? "" : "; not all processes got the same kernels"),
+                      same && distinct > 0}};
+  if (!with_ratio) return figures;
+
+  CUBIND_TRY(const auto workers, counter(daemon, "cubind_compiles_running_most"));
+  CUBIND_TRY(const auto alone, compile_alone(programs, daemon, layers, compiles));
   Load loaded;
   for (const auto& [key, ms] : compiles) loaded.add(ms);
-  CUBIND_TRY(const auto alone, compile_alone(programs, daemon, layers, compiles));
-  CUBIND_TRY(const auto workers, counter(daemon, "cubind_compiles_running_most"));
   const double wall_ms = ended_ms - began_ms;
   // The workers' own times have in them whatever slowed them down, our daemon and clients included, and would make a
   // slow service look well scheduled. The figure takes the times alone, which nothing of ours can stretch.
-  const double ratio = wall_ms / alone.bound_ms(workers);
-  return Figures{
-      {"fleet.extra_compiles", done - distinct, Figure::Bound::equal, 0,
-       std::to_string(kFleetProcesses) + " processes, " + fixed(done, 0) + " compiles, " + fixed(distinct, 0) +
-           " distinct keys" + (same ? "" : "; not all processes got the same kernels"),
-       same && distinct > 0},
-      {"fleet.schedule_ratio", ratio, Figure::Bound::at_most, 1.15,
-       "wall " + fixed(wall_ms, 0) + " ms; compiled alone by a bare program: " + alone.text() +
-           ", of which the figure; in the workers: " + loaded.text() + ", which would make it " +
-           fixed(wall_ms / loaded.bound_ms(workers), 2) + "; " + fixed(workers, 0) + " workers seen busy" +
-           (workers >= 2 ? "" : ": too few to tell"),
-       workers >= 2},
-  };
+  figures.push_back({"fleet.schedule_ratio", wall_ms / alone.bound_ms(workers), Figure::Bound::at_most, 1.15,
+                     "wall " + fixed(wall_ms, 0) + " ms; compiled alone by a bare program: " + alone.text() +
+                         ", of which the figure; in the workers: " + loaded.text() + ", which would make it " +
+                         fixed(wall_ms / loaded.bound_ms(workers), 2) + "; " + fixed(workers, 0) +
+                         " workers seen busy" + (workers >= 2 ? "" : ": too few to tell"),
+                     workers >= 2});
+  return figures;
 }
 
 }  // namespace cubind::bench

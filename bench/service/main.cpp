@@ -92,7 +92,7 @@ Status run_fleet_groups(const Options& options, Report& report) {
   CUBIND_TRY(const auto layers, model_layers(options.programs.model));
   CUBIND_TRY(auto daemon, DaemonUnderTest::prepare(options.programs, "fleet"));
   CUBIND_CHECK(daemon.start({}));
-  report.add(fleet_figures(options.programs, daemon, layers));
+  report.add(fleet_figures(options.programs, daemon, layers, true));
   report.add(model_figures(daemon, layers));
   CUBIND_CHECK(daemon.stop());
   report.add(boot_figures(options.programs, daemon, layers, options.repeats));

@@ -46,7 +46,7 @@ TEST(ServiceFigures, ModelNeedsFewKernelsEachCompiledOnceAndHitsNeedNoToolchain)
   ASSERT_TRUE(daemon.ok()) << to_string(daemon.error());
   const auto started = daemon->start({});
   ASSERT_TRUE(started.ok()) << to_string(started.error());
-  expect_holds(fleet_figures(programs, *daemon, *layers), {"fleet.extra_compiles"});
+  expect_holds(fleet_figures(programs, *daemon, *layers, false), {"fleet.extra_compiles"});
   expect_holds(model_figures(*daemon, *layers), {"model.distinct_keys", "model.m_buckets"});
   const auto stopped = daemon->stop();
   ASSERT_TRUE(stopped.ok()) << to_string(stopped.error());
