@@ -32,7 +32,7 @@ std::vector<Measured> measure(const Metrics& metrics, const MetricSources& sourc
       {"cubind_compiles_started_total", "compiles started", number(pool.started)},
       {"cubind_compiles_succeeded_total", "compiles that gave a cubin", number(pool.succeeded)},
       {"cubind_compiles_failed_total", "compiles that did not", number(pool.failed)},
-      {"cubind_compiles_timed_out_total", "killed at compile.timeout", number(pool.timed_out)},
+      {"cubind_compiles_timed_out_total", "killed at compile.cpu_time or compile.timeout", number(pool.timed_out)},
       {"cubind_compiles_cancelled_total", "compiles that were stopped", number(pool.cancelled)},
       {"cubind_slow_compiles_total", "compiles above 2 s", number(metrics.slow_compiles)},
       {"cubind_compile_milliseconds_total", "wall time of the successful ones, in their workers", metrics.compile_ms},
