@@ -145,6 +145,24 @@ class MemoryLimit(DaemonTest):
 
 
 @needs_fault_points
+class KilledAtAStep(DaemonTest):
+    STEPS = ("service.before_put", "store.put.before_write", "store.put.after_write", "service.after_put", "session.before_reply")
+
+    def test_who_waits_is_served_by_the_next_daemon_with_at_most_one_more_compile(self):
+        for step, config in zip(self.STEPS, configs(max_m="8192")):
+            before = self.daemon.compiles()
+            self.daemon.start(["env", f"CUBIND_FAULT={step}=kill", *self.daemon.command()])
+            client = self.daemon.ctl_start("get", FORMAT, "--arch", ARCH, "--config", config)
+            self.assertEqual(self.daemon.process.wait(120), -9, step)
+            self.daemon.process = None
+            self.daemon.start()
+            self.assertEqual(client.wait(120), 0, f"{step}: {self.daemon.log()[-2000:]}")
+            self.assertLessEqual(self.daemon.compiles() - before, 2, step)
+            self.assertIn(self.json("get", FORMAT, "--arch", ARCH, "--config", config)["outcome"], ("hit_memory", "hit_disk"))
+            self.assertEqual(self.daemon.stop(), 0)
+
+
+@needs_fault_points
 class SlowDisk(DaemonTest):
     def test_what_is_in_memory_does_not_wait_for_a_slow_disk(self):
         first, second = configs()[:2]
@@ -154,11 +172,7 @@ class SlowDisk(DaemonTest):
         self.ok(self.daemon.ctl(*kernel(second)))
         self.daemon.stop()
         # Each read takes three seconds (dev builds have fault points).
-        self.daemon.launch(CUBIND_FAULT="store.get.begin=sleep:3000@0")
-        deadline = time.monotonic() + 60
-        while self.daemon.ctl("health").returncode != 0:
-            self.assertLess(time.monotonic(), deadline, self.daemon.log())
-            time.sleep(0.1)
+        self.daemon.start(["env", "CUBIND_FAULT=store.get.begin=sleep:3000@0", *self.daemon.command()])
         self.assertEqual(self.json(*kernel(first))["outcome"], "hit_disk")
         began = time.monotonic()
         waiting = self.daemon.ctl_start(*kernel(second))

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Holds docs/faults.md to the tree: every test that a row names exists, every row says what is done, and every row that is
-not marked later has a test. Prints "rows tested / rows that apply" as JSON. check_faults.py SOURCE_DIR
+not marked later has a test. Prints how many of the numbered rows, those of public reports, apply and are tested.
+
+    check_faults.py SOURCE_DIR
 """
 import json
 import pathlib
 import re
 import sys
 
-ROW = re.compile(r"^\| ([A-P]\d+) \|([^|]*)\|([^|]*)\|([^|]*)\|$", re.M)
+REPORT = re.compile(r"^\| ([A-P]\d+) \|([^|]*)\|([^|]*)\|([^|]*)\|$", re.M)
+OTHER = re.compile(r"^\| ([^|`]{3,}) \|([^|]*)\|([^|]*)\|$", re.M)
 
 
 def tests_of(source):
@@ -30,7 +33,9 @@ def tests_of(source):
 
 def main():
     source = pathlib.Path(sys.argv[1])
-    rows = ROW.findall((source / "docs/faults.md").read_text())
+    text = (source / "docs/faults.md").read_text()
+    rows = REPORT.findall(text)
+    others = [row for row in OTHER.findall(text) if row[0] != "what" and not row[0].startswith("---")]
     known = tests_of(source)
     wrong, applying, tested = [], 0, 0
     if len(rows) < 100 or len({row for row, *_ in rows}) != len(rows):
@@ -46,6 +51,13 @@ def main():
         if names and not missing:
             tested += 1
         wrong += [f"{row}: there is no test {name}" for name in missing] or ([] if names else [f"{row}: names no test"])
+    if len(others) < 10:
+        wrong.append(f"only {len(others)} rows beyond the reports")
+    for what, named, done in others:
+        names = re.findall(r"`([^`]+)`", named)
+        wrong += [f"{what}: there is no test {name}" for name in names if name not in known]
+        if not names or not done.strip():
+            wrong.append(f"{what}: names no test, or does not say what is done")
     print(json.dumps({"rows": len(rows), "apply": applying, "tested": tested}))
     for line in wrong:
         print(line, file=sys.stderr)
