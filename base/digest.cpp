@@ -1,6 +1,7 @@
 #include "base/digest.hpp"
 
 #include <cstring>
+#include <span>
 
 namespace cubind {
 
@@ -13,20 +14,23 @@ int nibble(char c) {
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
 }
-}  // namespace
 
-std::string Digest::hex() const {
-  std::string out;
-  out.reserve(64);
-  for (const auto byte : bytes) {
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
+std::string digits_of(std::span<const std::uint8_t> bytes) {
+  std::string out(2 * bytes.size(), '0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    out[2 * i] = kDigits[bytes[i] >> 4];
+    out[2 * i + 1] = kDigits[bytes[i] & 15];
   }
   return out;
 }
+}  // namespace
+
+std::string Digest::hex() const {
+  return digits_of({bytes.data(), bytes.size()});
+}
 
 std::string Digest::short_hex() const {
-  return hex().substr(0, 12);
+  return digits_of({bytes.data(), 6});
 }
 
 Result<Digest> Digest::from_hex(std::string_view hex) {

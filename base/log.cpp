@@ -41,11 +41,19 @@ std::string timestamp() {
   const auto now = std::chrono::system_clock::now();
   const auto seconds = std::chrono::system_clock::to_time_t(now);
   const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  char text[40];
-  const auto length = std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
-  std::snprintf(text + length, sizeof(text) - length, ".%03dZ", static_cast<int>(millis));
+  // Most lines come in the same second as the one before: the calendar is not gone through for each.
+  thread_local std::time_t known = -1;
+  thread_local char text[] = "YYYY-MM-DDThh:mm:ss.mmmZ";
+  if (seconds != known) {
+    std::tm utc{};
+    gmtime_r(&seconds, &utc);
+    std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
+    text[19] = '.';
+    known = seconds;
+  }
+  text[20] = static_cast<char>('0' + millis / 100);
+  text[21] = static_cast<char>('0' + millis / 10 % 10);
+  text[22] = static_cast<char>('0' + millis % 10);
   return text;
 }
 

@@ -43,5 +43,10 @@ TEST(FieldHasher, OrderCounts) {
   EXPECT_NE(a.finish(), b.finish());
 }
 
+TEST(Digest, ItsShortFormIsTheFirstTwelveDigits) {
+  const auto digest = sha256(as_bytes("a"));
+  EXPECT_EQ(digest.short_hex(), digest.hex().substr(0, 12));
+}
+
 }  // namespace
 }  // namespace cubind
