@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Holds docs/faults.md to the tree: every test that a row names exists, every row says what is done, and every row that is
-not marked later has a test. Prints how many of the numbered rows, those of public reports, apply and are tested.
+marked neither later nor open has a test. Prints how many of the numbered rows, those of public reports, apply and are tested.
 
     check_faults.py SOURCE_DIR
 """
@@ -46,6 +46,8 @@ def main():
         if named.strip() == "later":
             continue
         applying += 1
+        if named.strip() == "open":
+            continue
         names = re.findall(r"`([^`]+)`", named)
         missing = [name for name in names if name not in known]
         if names and not missing:
