@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "codegen/key_fields.hpp"
 #include "codegen/nvrtc/options.hpp"
 #include "codegen/plan/planner.hpp"
+#include "protocol/kernel_abi.hpp"
 
 namespace cubind {
 namespace {
@@ -70,6 +72,35 @@ TEST_F(CacheKey, ConfigArchAndToolchainChangeIt) {
   EXPECT_NE(key, keyed(descriptor_, catalogue_[0], arch_, other_builtins).unit.key);
 }
 
+// Some of them say the same twice (an arch is also an option, a config is also in the source), so that a key could
+// change as it should with one of them gone. Each must be there with its value.
+TEST_F(CacheKey, HoldsEveryIngredientOfTheUnit) {
+  const auto made = keyed(descriptor_, catalogue_[0], Arch{90, 'a'}, nvrtc());
+  const auto& unit = made.unit;
+  std::vector<Ingredient> expected{
+      {"key_schema", std::to_string(kKeySchema)},
+      {"family", "gemm"},
+      {"descriptor", to_string(canonical(descriptor_))},
+      {"config", config_text(catalogue_[0])},
+      {"arch", "sm_90a"},
+      {"nvrtc_version", "13.0.88"},
+      {"nvrtc_build_id", "65be0db3"},
+      {"builtins_build_id", "08d17e32"},
+      {"source_sha256", sha256(as_bytes(unit.source)).hex()},
+      {"headers_sha256", headers_digest(unit.headers).hex()},
+      {"program", "kernel.cu"},
+  };
+  ASSERT_GT(unit.options.size(), 1u);
+  for (std::size_t i = 0; i + 1 < unit.options.size(); ++i) expected.push_back({"option", unit.options[i]});
+  expected.push_back({"launch_abi", std::to_string(kLaunchAbi)});
+  expected.push_back({"weight_layout", std::to_string(kWeightLayout)});
+  EXPECT_EQ(made.ingredients, expected);
+
+  FieldHasher again;
+  for (const auto& ingredient : expected) again.field(ingredient.name, ingredient.value);
+  EXPECT_EQ(again.finish(), unit.key);
+}
+
 TEST_F(CacheKey, WhatIsRunTimeIsNoIngredient) {
   auto with_bias = descriptor_;
   with_bias.bias = true;
@@ -99,6 +130,7 @@ TEST_F(CacheKey, TheUnitHoldsItsClosureOfHeaders) {
   std::vector<std::string> names;
   for (const auto& header : made.unit.headers) names.emplace_back(header.first);
   EXPECT_THAT(names, Contains("codegen/device/config.cuh"));
+  EXPECT_THAT(names, Contains("codegen/device/kernel/gemm_mma_sync.cuh"));
 }
 
 TEST_F(CacheKey, ATargetThatTheToolchainLacksIsNotSupported) {
