@@ -382,7 +382,8 @@ TEST_P(AsyncCopyTest, DependentLaunchWaitsBeforeItTouchesWhatTheLaunchBeforeWrit
   };
   const LaunchShape shape{.threads = 32, .shared_bytes = 16, .dependent = true};
   EXPECT_EQ(fault(shape, [&] { body(true); }), "");
-  EXPECT_THAT(fault(shape, [&] { body(false); }), HasSubstr("before griddepcontrol.wait"));
+  EXPECT_THAT(fault(shape, [&] { body(false); }), HasSubstr("is read before griddepcontrol.wait"));
+  EXPECT_THAT(fault(shape, [=] { ptx::st_global_u16(out, 1); }), HasSubstr("written before griddepcontrol.wait"));
 }
 
 }  // namespace

@@ -50,6 +50,17 @@ TEST_P(ClusterTest, BarrierOrdersAccessesOfAllBlocks) {
               AnyOf(HasSubstr("has exited"), HasSubstr("though nothing puts")));
 }
 
+TEST_P(ClusterTest, MemoryOfABlockThatMayHaveExitedIsFound) {
+  const auto body = [](bool last) {
+    ptx::st_shared_u32(word(ptx::tid_x()), 1);
+    cluster_barrier();
+    if (ptx::cluster_ctarank() == 1) ptx::ld_cluster_u32(ptx::mapa(word(ptx::tid_x()), 0));
+    if (last) cluster_barrier();
+  };
+  EXPECT_EQ(cluster_fault([&] { body(true); }), "");
+  EXPECT_THAT(cluster_fault([&] { body(false); }), AnyOf(HasSubstr("has exited"), HasSubstr("though nothing puts")));
+}
+
 TEST_P(ClusterTest, ArrivalsAndWaitsAlternate) {
   EXPECT_THAT(cluster_fault([] { ptx::barrier_cluster_wait_acquire(); }), HasSubstr("without having arrived"));
   EXPECT_NE(cluster_fault([] { ptx::barrier_cluster_arrive_release(); }), "");
