@@ -12,6 +12,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <sys/resource.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -95,6 +96,18 @@ std::vector<Toolchain> known_from(const RocksStore& store, const std::vector<Too
     known.push_back(std::move(toolchain));
   }
   return known;
+}
+
+// Each connection is a descriptor, and shells start us with 1024 of them: the soft limit is raised as far as need be.
+void make_room_for_descriptors(std::size_t connections) {
+  constexpr rlim_t kOurs = 256;  // the database's files, pipes of workers, sockets
+  const rlim_t needed = connections + kOurs;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
+  limit.rlim_cur = std::min(needed, limit.rlim_max);
+  if (::setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == needed) return;
+  log(LogLevel::warn, "descriptor_limit",
+      {{"descriptors", limit.rlim_cur}, {"needed", needed}, {"then", "fewer connections than configured are taken"}});
 }
 
 class Daemon final : public App {
@@ -317,6 +330,7 @@ Result<std::unique_ptr<App>> App::create(const Config& config, Substitutes subst
   CUBIND_FAULT_POINT("daemon.start");
   CUBIND_TRY(auto sockets, take_sockets(config));  // first: who connects from here on waits instead of failing
 
+  make_room_for_descriptors(config.max_connections);
   RocksStoreOptions options;
   options.root = config.store_root;
   options.max_bytes = config.disk_limit;

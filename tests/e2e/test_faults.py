@@ -204,6 +204,17 @@ class Connections(DaemonTest):
             made.append(peer)
         return made
 
+    def test_a_low_limit_of_descriptors_is_raised_as_far_as_it_may(self):
+        self.daemon.start(["prlimit", "--nofile=100:2000", *self.daemon.command()])
+        peers = [socket.socket(socket.AF_UNIX) for _ in range(400)]
+        for peer in peers:
+            peer.connect(str(self.daemon.socket))
+        self.ok(self.daemon.ctl("health"))
+        self.assertGreaterEqual(self.json("stats")["cubind_connections_open"], 400)
+        self.assertIn("descriptor_limit", self.daemon.log())  # twelve thousand would not fit
+        for peer in peers:
+            peer.close()
+
     def test_ten_thousand_that_say_nothing_cost_little_and_harm_nobody(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if hard < 11_000:
