@@ -1,7 +1,9 @@
 #include "client/loaded_layer.hpp"
 
+#include <algorithm>
 #include <bit>
 
+#include "client/driver/device.hpp"
 #include "client/fork_guard.hpp"
 #include "protocol/kernel_abi.hpp"
 
@@ -54,8 +56,12 @@ Result<std::unique_ptr<LoadedLayer>> LoadedLayer::load(const cuda::DriverApi& ap
   for (const LaunchRow& row : layer.rows) {
     const KernelInfo& info = layer.kernels[row.kernel].kernel->info;
     made->rows_.push_back({row.m_last, made->kernels_[row.kernel]->function, info.threads, info.smem_bytes, info.tile_m,
-                           info.tile_n, row.splits, row.k_tiles_per_split});
+                           info.tile_n, info.tile_k, row.splits, row.k_tiles_per_split,
+                           info.launch_abi == kMappedLaunchAbi});
   }
+  CUBIND_TRY(const auto device, cuda::current_device(api));
+  CUBIND_TRY(const auto target, cuda::device_target(api, device));
+  made->sm_count_ = target.sm_count;
   const GemmDescriptor& gemm = layer.spec.descriptor;
   made->n_ = layer.spec.n;
   made->k_ = layer.spec.k;
@@ -90,7 +96,7 @@ Status LoadedLayer::launch(const LaunchArgs& args) const {
                     ceil_div(args.m, row->tile_m) <= kMaxGridY;
   if (!good) return refuse(args, row);
 
-  GemmParams params{};
+  MappedGemmParams params;  // kernels without maps take the part before them
   params.x = args.x;
   params.weights = args.weights;
   params.scales = args.scales;
@@ -107,9 +113,40 @@ Status LoadedLayer::launch(const LaunchArgs& args) const {
   params.group_shift = group_shift_;
   params.splits = row->splits;
   params.k_tiles_per_split = row->k_tiles_per_split;
+  std::uint32_t grid_x = ceil_div(n_, row->tile_n), grid_y = ceil_div(args.m, row->tile_m), grid_z = row->splits;
+  if (row->mapped) {
+    CUBIND_CHECK(encode_maps(params, *row));
+    const std::uint32_t tiles = grid_x * grid_y;
+    grid_x = row->splits > 1 ? tiles * row->splits : std::min(tiles, sm_count_);
+    grid_y = grid_z = 1;
+  }
   void* pointers[] = {&params};
-  CUBIND_CU(api_, launch_kernel, row->function, ceil_div(n_, row->tile_n), ceil_div(args.m, row->tile_m), row->splits,
-            row->threads, 1, 1, row->smem_bytes, args.stream, pointers, nullptr);
+  CUBIND_CU(api_, launch_kernel, row->function, grid_x, grid_y, grid_z, row->threads, 1, 1, row->smem_bytes,
+            args.stream, pointers, nullptr);
+  return {};
+}
+
+// As protocol/kernel_abi.hpp describes them; weights in units of 16 x 64 4-bit values, 128 words.
+Status LoadedLayer::encode_maps(MappedGemmParams& params, const Row& row) const {
+  using namespace cuda;
+  constexpr std::uint32_t kUnitRows = 16, kUnitK = 64, kUnitWords = 128;
+  constexpr unsigned kOnes[] = {1, 1};
+  const auto encode = [this, &kOnes](TensorMap& map, TensorMapType type, const void* address, unsigned long long width,
+                                     unsigned long long height, unsigned long long pitch, unsigned box_width,
+                                     unsigned box_height, TensorMapSwizzle swizzle) {
+    const unsigned long long sizes[] = {width, height};
+    const unsigned box[] = {box_width, box_height};
+    return api_.tensor_map_encode_tiled(&map, type, 2, address, sizes, &pitch, box, kOnes, TensorMapInterleave::none,
+                                        swizzle, TensorMapPromotion::bytes_128, TensorMapFill::zeros);
+  };
+  const std::uint64_t words = std::uint64_t{ceil_div(k_, kUnitK)} * kUnitWords;
+  CuResult result = encode(params.x_map, TensorMapType::uint16, params.x, k_, params.m, std::uint64_t{params.ldx} * 2,
+                           kUnitK, row.tile_m, TensorMapSwizzle::bytes_128);
+  if (result == kSuccess) {
+    result = encode(params.weights_map, TensorMapType::uint32, params.weights, words, ceil_div(n_, kUnitRows),
+                    words * 4, row.tile_k / kUnitK * kUnitWords, row.tile_n / kUnitRows, TensorMapSwizzle::none);
+  }
+  if (result != kSuccess) return driver_error(api_, "tensor_map_encode_tiled", result);
   return {};
 }
 

@@ -1,6 +1,7 @@
 // A layer's kernels in one CUDA context, and the launch: the only code that runs for every token. Immutable: any number
-// of threads may launch. No lock, no allocation and no system call on the way, and only cuLaunchKernel of the driver,
-// so a launch can be captured into a graph.
+// of threads may launch. No lock, no allocation and no system call on the way, and of the driver only cuLaunchKernel
+// and, for kernels that take tensor maps, cuTensorMapEncodeTiled, which computes; so a launch can be captured into a
+// graph.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 
 #include "client/layer.hpp"
 #include "client/loaded_kernel.hpp"
+#include "protocol/kernel_abi.hpp"
 
 namespace cubind {
 
@@ -38,12 +40,14 @@ class LoadedLayer {
   struct Row {
     std::uint32_t m_last;
     cuda::Function function;
-    std::uint32_t threads, smem_bytes, tile_m, tile_n;
+    std::uint32_t threads, smem_bytes, tile_m, tile_n, tile_k;
     std::uint32_t splits, k_tiles_per_split;
+    bool mapped;  // launch_abi 2
   };
 
   LoadedLayer(const cuda::DriverApi& api, std::shared_ptr<const cuda::PrimaryContext> primary);
   Status refuse(const LaunchArgs& args, const Row* row) const;
+  Status encode_maps(MappedGemmParams& params, const Row& row) const;
 
   const cuda::DriverApi& api_;
   std::shared_ptr<const cuda::PrimaryContext> primary_;
@@ -51,6 +55,7 @@ class LoadedLayer {
   std::vector<Row> rows_;
   std::uint32_t n_ = 0, k_ = 0, max_m_ = 0;
   std::uint32_t k_groups_ = 1, group_shift_ = 31;
+  std::uint32_t sm_count_ = 0;
   bool zeros_ = false, bias_ = false;
   std::uint32_t generation_;
 };

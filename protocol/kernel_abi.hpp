@@ -5,19 +5,25 @@
 
 namespace cubind {
 
-inline constexpr unsigned kLaunchAbi = 1;
+inline constexpr unsigned kLaunchAbi = 2;  // the newest; a kernel's own: KernelInfo::launch_abi
 inline constexpr unsigned kWeightLayout = 1;
 
-// The one entry of every cubin: extern "C" __global__ void cubind_kernel(const __grid_constant__ cubind::GemmParams).
+// The one entry of every cubin: extern "C" __global__ void cubind_kernel(const __grid_constant__ P), where P is
+// GemmParams (launch_abi 1) or MappedGemmParams (launch_abi 2).
 inline constexpr char kEntryName[] = "cubind_kernel";
+inline constexpr unsigned kPlainLaunchAbi = 1, kMappedLaunchAbi = 2;
 
-// Grid (launch_abi 1): x = ceil(n / tile_n), y = ceil(m / tile_m), z = splits; block = KernelInfo::threads; dynamic
-// shared memory = KernelInfo::smem_bytes.
+// Block = KernelInfo::threads; dynamic shared memory = KernelInfo::smem_bytes. Grid, with tiles = ceil(n / tile_n) *
+// ceil(m / tile_m):
+//   launch_abi 1   x = ceil(n / tile_n), y = ceil(m / tile_m), z = splits
+//   launch_abi 2   splits 1: x = any number from 1 to tiles, which blocks share among them, best one for each SM;
+//                  splits > 1: x = tiles * splits
 //
 // Workspace (only if splits > 1; 256-byte aligned; belongs to one launch at a time, so to one stream): first
 // kWorkspaceCounterBytes of arrival counters, one u32 for each (x, y) tile at index y * gridDim.x + x, all zero before
 // the first launch; every launch leaves them zero again. Then the partial sums, [tile][split][tile_m][tile_n] f32 with
-// the tiles in the counters' order; they need no initial value. The block that arrives last at a tile adds the partial
+// the tiles in the counters' order; they need no initial value. (launch_abi 2: a counter for each warp group, sums in
+// the order of its accumulators; as many bytes.) The block that arrives last at a tile adds the partial
 // sums in the order of the splits, so the sum's order is fixed.
 inline constexpr unsigned kWorkspaceCounterBytes = 16384;
 inline constexpr unsigned kWorkspaceMaxTiles =
@@ -47,6 +53,16 @@ struct GemmParams {
   unsigned group_shift;        // group of k is k >> group_shift: 5, 6, 7, ...; 31 for per channel
   unsigned splits;             // gridDim.z
   unsigned k_tiles_per_split;  // split z does k tiles [z * this, min((z + 1) * this, ceil(kp / tile_k)))
+};
+
+// A CUtensorMap: what the driver makes of a tensor's address, shape and box, opaque.
+struct alignas(64) TensorMap {
+  unsigned long long words[16];
+};
+
+struct MappedGemmParams : GemmParams {
+  TensorMap x_map;        // x as [m][k] of 16 bits; box: tile_m x 64, swizzled by 128 bytes; outside: zeros
+  TensorMap weights_map;  // weights as [np/16][kp/64 * 128] u32; box: tile_n / 16 x tile_k / 64 * 128; outside: zeros
 };
 
 }  // namespace cubind

@@ -53,6 +53,14 @@ enum class FunctionAttribute : int {
   max_dynamic_shared_size_bytes = 8,
 };
 
+// What a tensor map says of a tensor: CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion; and the only
+// CUtensorMapInterleave and CUtensorMapFloatOOBfill in use: none, and zeros outside of the tensor.
+enum class TensorMapType : int { uint16 = 1, uint32 = 2 };
+enum class TensorMapSwizzle : int { none = 0, bytes_128 = 3 };
+enum class TensorMapPromotion : int { bytes_128 = 2 };
+enum class TensorMapInterleave : int { none = 0 };
+enum class TensorMapFill : int { zeros = 0 };
+
 inline constexpr int kMinDriverVersion = 12000;  // CUDA 12.0, R525: cuLibraryLoadData and cuCtxGetId
 
 }  // namespace cubind::cuda

@@ -8,30 +8,34 @@
 #include "client/driver/cuda_abi.hpp"
 
 // X(name in the table, exported symbol, parameters). Each returns CuResult.
-#define CUBIND_DRIVER_API(X)                                                                                    \
-  X(init, "cuInit", (unsigned flags))                                                                           \
-  X(driver_get_version, "cuDriverGetVersion", (int* version))                                                   \
-  X(get_error_name, "cuGetErrorName", (CuResult result, const char** name))                                     \
-  X(device_get, "cuDeviceGet", (Device * device, int ordinal))                                                  \
-  X(device_get_attribute, "cuDeviceGetAttribute", (int* value, DeviceAttribute attribute, Device device))       \
-  X(primary_context_retain, "cuDevicePrimaryCtxRetain", (Context * context, Device device))                     \
-  X(primary_context_release, "cuDevicePrimaryCtxRelease_v2", (Device device))                                   \
-  X(context_get_current, "cuCtxGetCurrent", (Context * context))                                                \
-  X(context_get_device, "cuCtxGetDevice", (Device * device))                                                    \
-  X(context_get_id, "cuCtxGetId", (Context context, unsigned long long* id))                                    \
-  X(context_push, "cuCtxPushCurrent_v2", (Context context))                                                     \
-  X(context_pop, "cuCtxPopCurrent_v2", (Context * context))                                                     \
-  X(library_load_data, "cuLibraryLoadData",                                                                     \
-    (Library * library, const void* code, int* jit_options, void** jit_values, unsigned jit_count,              \
-     int* library_options, void** library_values, unsigned library_count))                                      \
-  X(library_unload, "cuLibraryUnload", (Library library))                                                       \
-  X(library_get_kernel, "cuLibraryGetKernel", (Kernel * kernel, Library library, const char* name))             \
-  X(kernel_get_function, "cuKernelGetFunction", (Function * function, Kernel kernel))                           \
-  X(function_get_attribute, "cuFuncGetAttribute", (int* value, FunctionAttribute attribute, Function function)) \
-  X(function_set_attribute, "cuFuncSetAttribute", (Function function, FunctionAttribute attribute, int value))  \
-  X(launch_kernel, "cuLaunchKernel",                                                                            \
-    (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,  \
-     unsigned block_z, unsigned smem_bytes, Stream stream, void** parameters, void** extra))                    \
+#define CUBIND_DRIVER_API(X)                                                                                      \
+  X(init, "cuInit", (unsigned flags))                                                                             \
+  X(driver_get_version, "cuDriverGetVersion", (int* version))                                                     \
+  X(get_error_name, "cuGetErrorName", (CuResult result, const char** name))                                       \
+  X(device_get, "cuDeviceGet", (Device * device, int ordinal))                                                    \
+  X(device_get_attribute, "cuDeviceGetAttribute", (int* value, DeviceAttribute attribute, Device device))         \
+  X(primary_context_retain, "cuDevicePrimaryCtxRetain", (Context * context, Device device))                       \
+  X(primary_context_release, "cuDevicePrimaryCtxRelease_v2", (Device device))                                     \
+  X(context_get_current, "cuCtxGetCurrent", (Context * context))                                                  \
+  X(context_get_device, "cuCtxGetDevice", (Device * device))                                                      \
+  X(context_get_id, "cuCtxGetId", (Context context, unsigned long long* id))                                      \
+  X(context_push, "cuCtxPushCurrent_v2", (Context context))                                                       \
+  X(context_pop, "cuCtxPopCurrent_v2", (Context * context))                                                       \
+  X(library_load_data, "cuLibraryLoadData",                                                                       \
+    (Library * library, const void* code, int* jit_options, void** jit_values, unsigned jit_count,                \
+     int* library_options, void** library_values, unsigned library_count))                                        \
+  X(library_unload, "cuLibraryUnload", (Library library))                                                         \
+  X(library_get_kernel, "cuLibraryGetKernel", (Kernel * kernel, Library library, const char* name))               \
+  X(kernel_get_function, "cuKernelGetFunction", (Function * function, Kernel kernel))                             \
+  X(function_get_attribute, "cuFuncGetAttribute", (int* value, FunctionAttribute attribute, Function function))   \
+  X(function_set_attribute, "cuFuncSetAttribute", (Function function, FunctionAttribute attribute, int value))    \
+  X(launch_kernel, "cuLaunchKernel",                                                                              \
+    (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,    \
+     unsigned block_z, unsigned smem_bytes, Stream stream, void** parameters, void** extra))                      \
+  X(tensor_map_encode_tiled, "cuTensorMapEncodeTiled",                                                            \
+    (void* map, TensorMapType type, unsigned rank, const void* address, const unsigned long long* sizes,          \
+     const unsigned long long* strides, const unsigned* box, const unsigned* element_strides,                     \
+     TensorMapInterleave interleave, TensorMapSwizzle swizzle, TensorMapPromotion promotion, TensorMapFill fill)) \
   X(memset_d8_async, "cuMemsetD8Async", (DevicePtr destination, unsigned char value, std::size_t count, Stream stream))
 
 namespace cubind::cuda {

@@ -1,5 +1,6 @@
 #include "codegen/cubin/cubin_reader.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "codegen/elf/elf_view.hpp"
@@ -20,7 +21,8 @@ constexpr std::size_t kMaxEntries = 256;  // each is looked up among the section
 constexpr std::uint8_t kFormatSized = 4;
 constexpr std::uint8_t kMaxThreads = 0x05;     // u32 x, y, z
 constexpr std::uint8_t kFrameSize = 0x11;      // u32 symbol, u32 bytes
-constexpr std::uint8_t kParamBytes = 0x19;     // the value itself
+constexpr std::uint8_t kParamInfo = 0x17;      // u32 index, u16 ordinal, u16 offset, u32 others; of each parameter
+constexpr std::uint8_t kParamBytes = 0x19;     // the value itself, with what lies before an aligned first parameter
 constexpr std::uint8_t kRegisterCount = 0x2f;  // u32 symbol, u32 count
 
 struct Attribute {
@@ -66,7 +68,11 @@ Status read_own_attributes(const ElfView& elf, CubinEntry& entry) {
   const auto* section = elf.find(".nv.info." + entry.name);
   if (section == nullptr) return corrupt("no attributes of entry \"" + entry.name + "\"");
   CUBIND_TRY(const auto own, attributes(*section));
+  std::uint32_t first_offset = 0xffff;
   for (const auto& attribute : own) {
+    if (attribute.id == kParamInfo && attribute.bytes.size() >= 8) {
+      first_offset = std::min(first_offset, attribute.word(1) >> 16);
+    }
     if (attribute.id == kParamBytes && attribute.format != kFormatSized) entry.param_bytes = attribute.value;
     if (attribute.id == kMaxThreads && attribute.bytes.size() >= 12) {
       const std::uint64_t product = std::uint64_t{attribute.word(0)} * attribute.word(1) * attribute.word(2);
@@ -76,6 +82,7 @@ Status read_own_attributes(const ElfView& elf, CubinEntry& entry) {
       entry.max_threads = static_cast<std::uint32_t>(product);
     }
   }
+  if (first_offset < entry.param_bytes) entry.param_bytes -= first_offset;
   return {};
 }
 }  // namespace

@@ -301,9 +301,33 @@ EXPORT CuResult cuLaunchKernel(Function function, unsigned grid_x, unsigned grid
   launch.loaded_at_launch = !function->loaded;
   launch.code = function->kernel->library->code;
   if (function->kernel->gemm) std::memcpy(&launch.params, parameters[0], sizeof launch.params);
+  if (function->kernel->gemm && w.state.mapped) {
+    const auto& mapped = *static_cast<const MappedGemmParams*>(parameters[0]);
+    launch.x_map = mapped.x_map;
+    launch.weights_map = mapped.weights_map;
+  }
   if (w.state.capturing && !function->loaded) w.state.violations.emplace_back("lazy load while capturing");
   function->loaded = true;
   w.state.launches.push_back(launch);
+  return kSuccess;
+}
+
+EXPORT CuResult cuTensorMapEncodeTiled(void* map, TensorMapType type, unsigned rank, const void* address,
+                                       const unsigned long long* sizes, const unsigned long long* strides,
+                                       const unsigned* box, const unsigned* element_strides,
+                                       TensorMapInterleave interleave, TensorMapSwizzle swizzle, TensorMapPromotion,
+                                       TensorMapFill fill) {
+  ENTER("cuTensorMapEncodeTiled");
+  const auto value = [](const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); };
+  if (rank != 2 || value(map) % 64 != 0 || address == nullptr || value(address) % 16 != 0 || strides[0] % 16 != 0 ||
+      sizes[0] == 0 || sizes[1] == 0 || box[0] == 0 || box[0] > 256 || box[1] == 0 || box[1] > 256 ||
+      element_strides[0] != 1 || element_strides[1] != 1 || interleave != TensorMapInterleave::none ||
+      fill != TensorMapFill::zeros) {
+    return kErrorInvalidValue;
+  }
+  const test::RecordedMap record{
+      address, sizes[0], sizes[1], strides[0], box[0], box[1], static_cast<int>(type), static_cast<int>(swizzle)};
+  std::memcpy(map, &record, sizeof record);
   return kSuccess;
 }
 

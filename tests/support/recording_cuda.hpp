@@ -25,7 +25,17 @@ struct RecordedLaunch {
   bool loaded_at_launch = false;  // it was not loaded before: what force-loading avoids
   std::string code;               // the library's bytes
   GemmParams params{};
+  TensorMap x_map{}, weights_map{};  // if RecordingState::mapped
 };
+
+// What the recording cuTensorMapEncodeTiled writes to the map.
+struct RecordedMap {
+  const void* address;
+  std::uint64_t width, height, pitch;
+  std::uint32_t box_width, box_height;
+  int type, swizzle;
+};
+static_assert(sizeof(RecordedMap) <= sizeof(TensorMap));
 
 // The whole state; a test resets it. One device of compute capability 9.0 with 132 SMs unless changed.
 struct RecordingState {
@@ -35,6 +45,7 @@ struct RecordingState {
   std::string fail_function;  // this function returns fail_result instead
   int fail_result = 0;
   bool capturing = false;
+  bool mapped = false;  // the entry's parameter is MappedGemmParams
 
   std::vector<std::string> calls;  // names, in order
   std::vector<RecordedLaunch> launches;

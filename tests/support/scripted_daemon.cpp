@@ -140,7 +140,7 @@ KernelReply made_up_kernel(std::uint64_t id, unsigned index) {
   reply.info.name = "made-up-" + std::to_string(index);
   reply.info.entry = kEntryName;
   reply.info.arch = {90, '\0'};
-  reply.info.launch_abi = kLaunchAbi;
+  reply.info.launch_abi = kPlainLaunchAbi;
   reply.info.weight_layout = kWeightLayout;
   reply.info.tile_m = 16 * (index + 1);
   reply.info.tile_n = 64;

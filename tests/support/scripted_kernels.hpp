@@ -34,7 +34,7 @@ inline Result<Artifact> build_without_reading(const CompileUnit& unit, const Gem
   artifact.info.name = unit.name;
   artifact.info.arch = unit.arch;
   artifact.info.toolchain = unit.toolchain;
-  artifact.info.launch_abi = kLaunchAbi;
+  artifact.info.launch_abi = kPlainLaunchAbi;
   artifact.info.weight_layout = kWeightLayout;
   artifact.info.compile_ms = output.wall_ms;
   artifact.cubin_digest = sha256(output.cubin);

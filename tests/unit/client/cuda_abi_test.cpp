@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "client/driver/driver_api.hpp"
+#include "protocol/kernel_abi.hpp"
 
 namespace cubind::cuda {
 namespace {
@@ -43,11 +44,21 @@ EXPECT_SIGNATURE(kernel_get_function, cuKernelGetFunction);
 EXPECT_SIGNATURE(function_get_attribute, cuFuncGetAttribute);
 EXPECT_SIGNATURE(function_set_attribute, cuFuncSetAttribute);
 EXPECT_SIGNATURE(launch_kernel, cuLaunchKernel);
+EXPECT_SIGNATURE(tensor_map_encode_tiled, cuTensorMapEncodeTiled);
 EXPECT_SIGNATURE(memset_d8_async, cuMemsetD8Async);
 
 // cuCtxGetDevice is overloaded by macro from CUDA 13 on; the exported cuCtxGetDevice stays as it was.
 
 TEST(CudaAbi, NumbersAreCudas) {
+  EXPECT_EQ(static_cast<int>(TensorMapType::uint16), CU_TENSOR_MAP_DATA_TYPE_UINT16);
+  EXPECT_EQ(static_cast<int>(TensorMapType::uint32), CU_TENSOR_MAP_DATA_TYPE_UINT32);
+  EXPECT_EQ(static_cast<int>(TensorMapSwizzle::none), CU_TENSOR_MAP_SWIZZLE_NONE);
+  EXPECT_EQ(static_cast<int>(TensorMapSwizzle::bytes_128), CU_TENSOR_MAP_SWIZZLE_128B);
+  EXPECT_EQ(static_cast<int>(TensorMapPromotion::bytes_128), CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+  EXPECT_EQ(static_cast<int>(TensorMapInterleave::none), CU_TENSOR_MAP_INTERLEAVE_NONE);
+  EXPECT_EQ(static_cast<int>(TensorMapFill::zeros), CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  EXPECT_EQ(sizeof(TensorMap), sizeof(CUtensorMap));
+  EXPECT_EQ(alignof(TensorMap), 64u);
   EXPECT_EQ(kErrorInvalidValue, CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(kErrorOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(kErrorNotInitialized, CUDA_ERROR_NOT_INITIALIZED);

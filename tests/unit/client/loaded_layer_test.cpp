@@ -1,5 +1,7 @@
 #include "client/loaded_layer.hpp"
 
+#include <cstring>
+
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -163,6 +165,86 @@ TEST_F(LoadedLayerTest, LaunchCallsOnlyLaunch) {
   ASSERT_TRUE(layer->launch(args(5)).ok());
   EXPECT_EQ(state().calls, std::vector<std::string>{"cuLaunchKernel"});
   EXPECT_TRUE(state().launches[0].captured);
+}
+
+// The second kernel takes tensor maps: tile 32 x 64 x 128.
+PreparedLayer mapped_layer() {
+  PreparedLayer layer = made_up_layer();
+  auto made = std::make_shared<PreparedKernel>(*layer.kernels[1].kernel);
+  made->info.launch_abi = kMappedLaunchAbi;
+  layer.kernels[1].kernel = made;
+  return layer;
+}
+
+test::RecordedMap recorded(const TensorMap& map) {
+  test::RecordedMap record;
+  std::memcpy(&record, &map, sizeof record);
+  return record;
+}
+
+TEST_F(LoadedLayerTest, KernelsWithMapsGetThemAsTheyWereAgreedOn) {
+  cuda_.set_current(context());
+  state().mapped = true;
+  const auto layer = loaded(mapped_layer());
+  ASSERT_TRUE(layer->launch(args(200)).ok());
+  const auto& launch = state().launches[0];
+  const auto tile_k = mapped_layer().kernels[1].kernel->info.tile_k;
+  const auto x = recorded(launch.x_map), weights = recorded(launch.weights_map);
+  EXPECT_EQ(x.address, at(0x10000));
+  EXPECT_EQ(x.width, 4160u);
+  EXPECT_EQ(x.height, 200u);
+  EXPECT_EQ(x.pitch, 8320u);
+  EXPECT_EQ(x.box_width, 64u);
+  EXPECT_EQ(x.box_height, 32u);
+  EXPECT_EQ(x.type, static_cast<int>(cuda::TensorMapType::uint16));
+  EXPECT_EQ(x.swizzle, static_cast<int>(cuda::TensorMapSwizzle::bytes_128));
+  EXPECT_EQ(weights.address, at(0x20000));
+  EXPECT_EQ(weights.width, 65u * 128);
+  EXPECT_EQ(weights.height, 63u);  // ceil(1000 / 16)
+  EXPECT_EQ(weights.pitch, 65u * 512);
+  EXPECT_EQ(weights.box_width, tile_k / 64 * 128);
+  EXPECT_EQ(weights.box_height, 4u);
+  EXPECT_EQ(weights.type, static_cast<int>(cuda::TensorMapType::uint32));
+  EXPECT_EQ(weights.swizzle, static_cast<int>(cuda::TensorMapSwizzle::none));
+  EXPECT_EQ(launch.params.out, at(0x60000));
+}
+
+TEST_F(LoadedLayerTest, KernelsWithMapsHaveAOneDimensionalGrid) {
+  cuda_.set_current(context());
+  const auto grid = [](const test::RecordedLaunch& launch) {
+    return std::vector<unsigned>{launch.grid[0], launch.grid[1], launch.grid[2]};
+  };
+  const auto split = loaded(mapped_layer());
+  ASSERT_TRUE(split->launch(args(200)).ok());
+  EXPECT_EQ(grid(state().launches[0]), (std::vector<unsigned>{16 * 7 * 3, 1, 1}));
+  PreparedLayer prepared = mapped_layer();
+  prepared.rows[1].splits = 1;
+  const auto whole = loaded(prepared);
+  ASSERT_TRUE(whole->launch(args(200)).ok());
+  EXPECT_EQ(grid(state().launches[1]), (std::vector<unsigned>{16 * 7, 1, 1})) << "fewer tiles than multiprocessors";
+  ASSERT_TRUE(whole->launch(args(300)).ok());
+  EXPECT_EQ(grid(state().launches[2]), (std::vector<unsigned>{132, 1, 1}));
+}
+
+TEST_F(LoadedLayerTest, EncodingMapsIsNotForbiddenInACapture) {
+  cuda_.set_current(context());
+  const auto layer = loaded(mapped_layer());
+  state().calls.clear();
+  state().capturing = true;
+  ASSERT_TRUE(layer->launch(args(200)).ok());
+  EXPECT_EQ(state().calls,
+            (std::vector<std::string>{"cuTensorMapEncodeTiled", "cuTensorMapEncodeTiled", "cuLaunchKernel"}));
+}
+
+TEST_F(LoadedLayerTest, AMapThatTheDriverRefusesIsTheLaunchsFailure) {
+  cuda_.set_current(context());
+  const auto layer = loaded(mapped_layer());
+  state().fail_function = "cuTensorMapEncodeTiled";
+  state().fail_result = cuda::kErrorInvalidValue;
+  const auto launched = layer->launch(args(200));
+  ASSERT_FALSE(launched.ok());
+  EXPECT_EQ(launched.error().message.find("cuTensorMapEncodeTiled: "), 0u) << launched.error().message;
+  EXPECT_TRUE(state().launches.empty());
 }
 
 TEST_F(LoadedLayerTest, LayersShareLoadedKernelsInAContext) {
