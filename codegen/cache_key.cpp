@@ -38,7 +38,7 @@ Result<KeyedUnit> make_keyed_unit(const GemmDescriptor& descriptor, const GemmCo
   fields.headers = headers_digest(unit.headers).hex();
   fields.options = unit.options;
   fields.program = kProgramName;
-  fields.launch_abi = kLaunchAbi;
+  fields.launch_abi = config.kernel == GemmKernel::wgmma ? kMappedLaunchAbi : kPlainLaunchAbi;
   fields.weight_layout = kWeightLayout;
   const auto hasher = hash_fields(fields);
   unit.key = hasher.finish();

@@ -42,9 +42,11 @@ Result<Artifact> make_artifact(const CompileUnit& unit, const GemmDescriptor& de
     return differs(unit, "is bounded to " + std::to_string(entry.max_threads) + " threads, planned are " +
                              std::to_string(config.threads()));
   }
-  if (entry.param_bytes != sizeof(GemmParams)) {
+  const bool mapped = config.kernel == GemmKernel::wgmma;
+  const auto param_bytes = mapped ? sizeof(MappedGemmParams) : sizeof(GemmParams);
+  if (entry.param_bytes != param_bytes) {
     return differs(unit, "takes " + std::to_string(entry.param_bytes) + " bytes of parameters, the launcher gives " +
-                             std::to_string(sizeof(GemmParams)));
+                             std::to_string(param_bytes));
   }
   if (entry.registers == 0 || std::uint64_t{entry.registers} * config.threads() > kRegistersPerBlock) {
     return differs(unit, "needs " + std::to_string(entry.registers) + " registers a thread");
@@ -56,7 +58,7 @@ Result<Artifact> make_artifact(const CompileUnit& unit, const GemmDescriptor& de
   info.name = short_name(canonical(descriptor)) + "-" + config_name(config);
   info.entry = entry.name;
   info.arch = unit.arch;
-  info.launch_abi = kLaunchAbi;
+  info.launch_abi = mapped ? kMappedLaunchAbi : kPlainLaunchAbi;
   info.weight_layout = kWeightLayout;
   info.tile_m = config.tile_m;
   info.tile_n = config.tile_n;

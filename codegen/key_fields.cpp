@@ -35,6 +35,7 @@ std::string config_text(const GemmConfig& config) {
     text += (text.empty() ? "" : " ") + std::string(name) + "=" + std::to_string(value);
   };
   // The braces of GemmConfig, in its order. A member that is missing here is still in the emitted source.
+  add("kernel", static_cast<unsigned>(config.kernel));
   add("activation", static_cast<unsigned>(config.activation));
   add("weight_bits", config.weight_bits);
   add("zero_points", config.zero_points ? 1 : 0);

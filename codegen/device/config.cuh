@@ -7,9 +7,15 @@
 
 namespace cubind {
 
+// Which kernel of codegen/device/kernel.
+enum class GemmKernel : unsigned char {
+  mma_sync = 0,  // every target: all warps copy and multiply, barriers of the whole block
+  wgmma = 1,     // sm_90a: copy engine and mbarriers, weights dequantized into the register operand of wgmma
+};
 enum class MmaKind : unsigned char {
   mma_m16n8k8 = 0,   // sm_75: two instructions for 16 k, registers {0, 1} then {2, 3} of A
   mma_m16n8k16 = 1,  // sm_80 and later
+  wgmma_m64k16 = 2,  // sm_90a
 };
 enum class ScaleClass : unsigned char {
   g32 = 0,       // two scale groups in a 64-k unit
@@ -19,7 +25,11 @@ enum class ScaleClass : unsigned char {
 // Words: a tile is what one block computes: tile_n output features (weight rows, the MMA's M side) by tile_m tokens
 // (the MMA's N side), tile_k at a time through `stages` buffers. The block's warps form a warps_n x warps_m x warps_k
 // grid; warps along k share a stage and are summed in a fixed order in shared memory at the end.
+//
+// GemmKernel::wgmma: warps_n counts the warps that multiply, two groups of four; one more group copies. Its warps_m and
+// warps_k are 1.
 struct GemmConfig {
+  GemmKernel kernel = GemmKernel::mma_sync;
   DType activation = DType::bf16;  // f16 or bf16; also the scales', the bias' and the output's type
   unsigned weight_bits = 4;
   bool zero_points = false;
@@ -32,7 +42,8 @@ struct GemmConfig {
 
   constexpr bool operator==(const GemmConfig&) const = default;
   constexpr unsigned warps() const { return warps_m * warps_n * warps_k; }
-  constexpr unsigned threads() const { return 32 * warps(); }
+  constexpr unsigned copy_warps() const { return kernel == GemmKernel::wgmma ? 4 : 0; }
+  constexpr unsigned threads() const { return 32 * (warps() + copy_warps()); }
   constexpr unsigned warp_rows() const { return tile_n / warps_n; }                     // weight rows of one warp
   constexpr unsigned warp_tokens() const { return tile_m / warps_m; }                   // tokens of one warp
   constexpr unsigned accumulators() const { return warp_rows() * warp_tokens() / 32; }  // of one thread
@@ -40,6 +51,7 @@ struct GemmConfig {
   // The second argument of __launch_bounds__: with many accumulators a thread may have all 255 registers, otherwise
   // 128, so that a second block can stay on the multiprocessor.
   constexpr unsigned min_blocks() const {
+    if (kernel == GemmKernel::wgmma) return 1;
     const unsigned blocks = 65536 / (threads() * (accumulators() > 32 ? 255 : 128));
     return blocks < 1 ? 1 : blocks;
   }
@@ -49,12 +61,20 @@ struct GemmConfig {
   constexpr bool well_formed() const {
     if (activation != DType::f16 && activation != DType::bf16) return false;
     if (activation == DType::bf16 && mma == MmaKind::mma_m16n8k8) return false;
+    if ((kernel == GemmKernel::wgmma) != (mma == MmaKind::wgmma_m64k16)) return false;
     if (weight_bits != 4) return false;
     if (warps_m == 0 || warps_n == 0 || warps_k == 0 || threads() > 1024) return false;
     if (tile_m == 0 || tile_m % (8 * warps_m) != 0) return false;
     if (tile_n == 0 || tile_n % (16 * warps_n) != 0) return false;
     if (tile_k == 0 || tile_k % (64 * warps_k) != 0) return false;
     if (async_copy ? stages < 2 : stages != 2) return false;
+    if (kernel == GemmKernel::wgmma) {
+      // Two warp groups of whole wgmmas, an n that wgmma has and slabs of 16 tokens, boxes of at most 256.
+      const bool n_exists = tile_m == 16 || tile_m == 32 || tile_m == 48 || tile_m == 64 || tile_m == 96 ||
+                            tile_m == 128 || tile_m == 192 || tile_m == 256;
+      return async_copy && warps_m == 1 && warps_k == 1 && warps_n == 8 && tile_n % 128 == 0 && tile_n <= 256 &&
+             tile_n * tile_m <= 128 * 256 && n_exists && (tile_k == 64 || tile_k == 128);
+    }
     // The copies and the store give each thread a column of 16-byte chunks: of activations, of weights, of output.
     return threads() % (tile_k / 8) == 0 && threads() % (tile_k / 2) == 0 && threads() % (tile_n / 8) == 0;
   }

@@ -23,11 +23,14 @@ std::string spelled(Enum value) {
 // Every field of GemmConfig, in its order: a field that is missing here would silently take its default. The golden
 // test and EmitGemm.NamesEveryFieldOfTheConfig hold this to the struct.
 std::string emit_gemm(const GemmConfig& c) {
+  const std::string function = "gemm_" + kernel_spelling(c.kernel);
+  const std::string params = c.kernel == GemmKernel::wgmma ? "MappedGemmParams" : "GemmParams";
   SourceWriter w;
-  w.line("#include \"codegen/device/kernel/gemm_mma_sync.cuh\"");
+  w.line({"#include \"codegen/device/kernel/", function, ".cuh\""});
   w.blank();
   w.line("constexpr cubind::GemmConfig kConfig{");
   w.indent(2);
+  w.line({".kernel = ", spelled(c.kernel), ","});
   w.line({".activation = ", spelled(c.activation), ","});
   w.line({".weight_bits = ", spelled(c.weight_bits), ","});
   w.line({".zero_points = ", spelled(c.zero_points), ","});
@@ -42,9 +45,9 @@ std::string emit_gemm(const GemmConfig& c) {
   w.line("};");
   w.blank();
   w.line("extern \"C\" __global__ __launch_bounds__(kConfig.threads(), kConfig.min_blocks())");
-  w.line({"void ", kEntryName, "(const __grid_constant__ cubind::GemmParams params) {"});
+  w.line({"void ", kEntryName, "(const __grid_constant__ cubind::", params, " params) {"});
   w.indent(1);
-  w.line("cubind::gemm_mma_sync<kConfig>(params);");
+  w.line({"cubind::", function, "<kConfig>(params);"});
   w.indent(-1);
   w.line("}");
   return std::move(w).take();

@@ -13,6 +13,10 @@ struct Spelling {
   std::string_view cpp, brief;
 };
 
+constexpr Spelling<GemmKernel> kGemmKernels[] = {
+    {GemmKernel::mma_sync, "mma_sync", ""},
+    {GemmKernel::wgmma, "wgmma", "wgmma_"},
+};
 constexpr Spelling<ScaleClass> kScaleClasses[] = {
     {ScaleClass::g32, "g32", "g32"},
     {ScaleClass::g64_plus, "g64_plus", "g64"},
@@ -20,6 +24,7 @@ constexpr Spelling<ScaleClass> kScaleClasses[] = {
 constexpr Spelling<MmaKind> kMmaKinds[] = {
     {MmaKind::mma_m16n8k8, "mma_m16n8k8", "m16n8k8"},
     {MmaKind::mma_m16n8k16, "mma_m16n8k16", "m16n8k16"},
+    {MmaKind::wgmma_m64k16, "wgmma_m64k16", "m64k16"},
 };
 
 // A config holds listed values only; one that is not would not compile as C++ either ("cubind::MmaKind::unknown").
@@ -34,6 +39,12 @@ const Spelling<Enum>& find(const Spelling<Enum> (&table)[N], Enum value) {
 
 }  // namespace
 
+std::string cpp_spelling(GemmKernel kernel) {
+  return "cubind::GemmKernel::" + kernel_spelling(kernel);
+}
+std::string kernel_spelling(GemmKernel kernel) {
+  return std::string(find(kGemmKernels, kernel).cpp);
+}
 std::string cpp_spelling(DType type) {
   return "cubind::DType::" + std::string(to_string(type));
 }
@@ -42,6 +53,9 @@ std::string cpp_spelling(ScaleClass scales) {
 }
 std::string cpp_spelling(MmaKind mma) {
   return "cubind::MmaKind::" + std::string(find(kMmaKinds, mma).cpp);
+}
+std::string_view short_spelling(GemmKernel kernel) {
+  return find(kGemmKernels, kernel).brief;
 }
 std::string_view short_spelling(ScaleClass scales) {
   return find(kScaleClasses, scales).brief;

@@ -1,4 +1,5 @@
-// Dynamic shared memory of a block, the one formula for planner, launcher and kernel. Two lives, one after the other:
+// Dynamic shared memory of a block, the one formula for planner, launcher and kernel (GemmKernel::wgmma's:
+// wgmma_layout.cuh). Two lives, one after the other:
 //
 //   main loop   stages x { activations [tile_m][tile_k] 16 bits, swizzled
 //                          weights     [tile_n / 16][tile_k / 64] units
@@ -12,6 +13,7 @@
 
 #include "codegen/device/config.cuh"
 #include "codegen/device/tile/packed_weights.cuh"
+#include "codegen/device/tile/wgmma_layout.cuh"
 
 namespace cubind {
 
@@ -54,7 +56,7 @@ constexpr CUBIND_HD SmemLayout smem_layout(const GemmConfig& config) {
 }
 
 constexpr CUBIND_HD unsigned smem_bytes(const GemmConfig& config) {
-  return smem_layout(config).total_bytes;
+  return config.kernel == GemmKernel::wgmma ? wgmma_layout(config).total_bytes : smem_layout(config).total_bytes;
 }
 
 }  // namespace cubind

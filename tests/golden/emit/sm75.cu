@@ -1,6 +1,7 @@
 #include "codegen/device/kernel/gemm_mma_sync.cuh"
 
 constexpr cubind::GemmConfig kConfig{
+    .kernel = cubind::GemmKernel::mma_sync,
     .activation = cubind::DType::f16,
     .weight_bits = 4,
     .zero_points = true,

@@ -92,7 +92,7 @@ TEST_F(CacheKey, HoldsEveryIngredientOfTheUnit) {
   };
   ASSERT_GT(unit.options.size(), 1u);
   for (std::size_t i = 0; i + 1 < unit.options.size(); ++i) expected.push_back({"option", unit.options[i]});
-  expected.push_back({"launch_abi", std::to_string(kLaunchAbi)});
+  expected.push_back({"launch_abi", std::to_string(kPlainLaunchAbi)});
   expected.push_back({"weight_layout", std::to_string(kWeightLayout)});
   EXPECT_EQ(made.ingredients, expected);
 

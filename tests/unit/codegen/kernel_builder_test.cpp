@@ -52,7 +52,7 @@ TEST_F(KernelBuilder, FillsTheFactsFromCubinConfigAndUnit) {
   EXPECT_EQ(info.name, short_name(canonical(descriptor_)) + "-" + config_name(config_));
   EXPECT_EQ(info.entry, "cubind_kernel");
   EXPECT_EQ(to_string(info.arch), "sm_90");
-  EXPECT_EQ(info.launch_abi, kLaunchAbi);
+  EXPECT_EQ(info.launch_abi, kPlainLaunchAbi);
   EXPECT_EQ(info.weight_layout, kWeightLayout);
   EXPECT_EQ(info.threads, 128u);
   EXPECT_EQ(info.tile_m, config_.tile_m);

@@ -84,6 +84,7 @@ TEST(KeyFields, HeadersAreNamedAndDelimited) {
 
 TEST(KeyFields, EveryMemberOfTheConfigIsSpelled) {
   const std::vector<std::function<void(GemmConfig&)>> changes{
+      [](GemmConfig& c) { c.kernel = GemmKernel::wgmma; },
       [](GemmConfig& c) { c.activation = DType::f16; },
       [](GemmConfig& c) { c.weight_bits = 8; },
       [](GemmConfig& c) { c.zero_points = true; },
@@ -106,12 +107,12 @@ TEST(KeyFields, EveryMemberOfTheConfigIsSpelled) {
   }
   EXPECT_EQ(texts.size(), changes.size() + 1);
   // A new member of GemmConfig makes this fail: spell it in config_text and change it above.
-  const auto& [activation, bits, zeros, scales, mma, async, tile_m, tile_n, tile_k, stages, warps_m, warps_n, warps_k] =
-      GemmConfig{};
+  const auto& [kernel, activation, bits, zeros, scales, mma, async, tile_m, tile_n, tile_k, stages, warps_m, warps_n,
+               warps_k] = GemmConfig{};
   static_cast<void>(activation), static_cast<void>(bits), static_cast<void>(zeros), static_cast<void>(scales);
   static_cast<void>(mma), static_cast<void>(async), static_cast<void>(tile_m), static_cast<void>(tile_n);
   static_cast<void>(tile_k), static_cast<void>(stages), static_cast<void>(warps_m), static_cast<void>(warps_n);
-  static_cast<void>(warps_k);
+  static_cast<void>(warps_k), static_cast<void>(kernel);
 }
 
 }  // namespace

@@ -24,6 +24,51 @@ TEST(GemmConfig, DefaultAndCatalogueAreWellFormed) {
   }
 }
 
+TEST(GemmConfig, WgmmaTilesAreWellFormedAndFitEverywhere) {
+  for (const TileShape& tile : kWgmmaTiles) {
+    for (const ScaleClass scales : {ScaleClass::g32, ScaleClass::g64_plus}) {
+      GemmConfig config{
+          .kernel = GemmKernel::wgmma, .zero_points = true, .scale_class = scales, .mma = MmaKind::wgmma_m64k16};
+      tile.put_into(config);
+      EXPECT_TRUE(config.well_formed()) << tile.m << " x " << tile.n << " x " << tile.k;
+      EXPECT_EQ(config.threads(), 384u);
+      EXPECT_EQ(config.min_blocks(), 1u);
+      EXPECT_LE(smem_bytes(config), 227u * 1024);
+      EXPECT_GT(smem_bytes(config), 114u * 1024) << "a second block must not come to the same multiprocessor";
+    }
+  }
+  const auto with = [](auto change) {
+    GemmConfig config{.kernel = GemmKernel::wgmma, .mma = MmaKind::wgmma_m64k16};
+    kWgmmaTiles[1].put_into(config);
+    change(config);
+    return config.well_formed();
+  };
+  EXPECT_TRUE(with([](GemmConfig&) {}));
+  EXPECT_FALSE(with([](GemmConfig& c) { c.mma = MmaKind::mma_m16n8k16; }));
+  EXPECT_FALSE(with([](GemmConfig& c) { c.kernel = GemmKernel::mma_sync; }));
+  EXPECT_FALSE(with([](GemmConfig& c) { c.tile_m = 40; }));   // wgmma has no such n
+  EXPECT_FALSE(with([](GemmConfig& c) { c.tile_m = 24; }));   // not whole slabs
+  EXPECT_FALSE(with([](GemmConfig& c) { c.tile_n = 192; }));  // not two warp groups of 64 rows
+  EXPECT_FALSE(with([](GemmConfig& c) { c.tile_k = 256; }));  // wider than a box
+  EXPECT_FALSE(with([](GemmConfig& c) { c.warps_n = 4; }));
+  EXPECT_FALSE(with([](GemmConfig& c) { c.tile_m = 256, c.tile_n = 256; }));  // more accumulators than registers
+}
+
+TEST(WgmmaLayout, IsTheSumOfItsParts) {
+  GemmConfig config{
+      .kernel = GemmKernel::wgmma, .zero_points = true, .scale_class = ScaleClass::g32, .mma = MmaKind::wgmma_m64k16};
+  kWgmmaTiles[1].put_into(config);  // 64 x 128 x 128, 8 stages
+  const WgmmaLayout l = wgmma_layout(config);
+  EXPECT_EQ(l.weights, 64u * 128 * 2);
+  EXPECT_EQ(l.scales, l.weights + 128 * 128 / 2);
+  EXPECT_EQ(l.zeros, l.scales + 8 * 2 * 2 * 32);
+  EXPECT_EQ(l.stage_bytes % 1024, 0u);
+  EXPECT_GE(l.stage_bytes, l.zeros + 8 * 2 * 2 * 16);
+  EXPECT_EQ(l.staging, 8 * l.stage_bytes);
+  EXPECT_EQ(l.barriers, l.staging + 2 * 2 * 16 * (64 * 2 + 16));
+  EXPECT_EQ(smem_bytes(config), l.barriers + 8 * 16 + 2 * 4 + 1024);
+}
+
 TEST(GemmConfig, WhatTheKernelCannotDoIsNotWellFormed) {
   const auto with = [](auto change) {
     GemmConfig config;

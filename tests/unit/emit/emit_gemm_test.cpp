@@ -58,7 +58,7 @@ TEST(EmitGemm, UnitsAreTheGoldenOnes) {
 // One row a field: a field that the emitter forgets leaves the text as it was.
 TEST(EmitGemm, NamesEveryFieldOfTheConfig) {
   const GemmConfig base;
-  std::vector<GemmConfig> changed(13, base);
+  std::vector<GemmConfig> changed(14, base);
   changed[0].activation = DType::f16;
   changed[1].weight_bits = 8;
   changed[2].zero_points = !base.zero_points;
@@ -72,18 +72,19 @@ TEST(EmitGemm, NamesEveryFieldOfTheConfig) {
   changed[10].warps_m = 7;
   changed[11].warps_n = 7;
   changed[12].warps_k = 7;
+  changed[13].kernel = GemmKernel::wgmma;
   std::set<std::string> texts{emit_gemm(base)};
   for (const auto& config : changed) EXPECT_TRUE(texts.insert(emit_gemm(config)).second) << emit_gemm(config);
 
   // and every field is in the list above: the struct has no more members than this binding names
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = base;
-  static_cast<void>(std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m));
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = base;
+  static_cast<void>(std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n));
 }
 
 TEST(EmitGemm, DistinctConfigsOfACatalogueHaveDistinctText) {
   std::set<std::string> texts;
   std::size_t configs = 0;
-  for (const auto arch : code_archs()) {
+  for (const auto arch : planned_archs()) {
     for (const char* name : {"w4a16-f16-g32", "w4a16-f16-g128", "w4a16-f16-ch-zp"}) {
       const auto all = catalogue(*descriptor_from_name(name), arch);
       ASSERT_TRUE(all.ok());
@@ -102,6 +103,12 @@ TEST(Spelling, EveryEnumeratorOfTheConfigHasACppNameAndAShortOne) {
   EXPECT_EQ(short_spelling(ScaleClass::g64_plus), "g64");
   EXPECT_EQ(cpp_spelling(MmaKind::mma_m16n8k8), "cubind::MmaKind::mma_m16n8k8");
   EXPECT_EQ(cpp_spelling(MmaKind::mma_m16n8k16), "cubind::MmaKind::mma_m16n8k16");
+  EXPECT_EQ(cpp_spelling(MmaKind::wgmma_m64k16), "cubind::MmaKind::wgmma_m64k16");
+  EXPECT_EQ(short_spelling(MmaKind::wgmma_m64k16), "m64k16");
+  EXPECT_EQ(cpp_spelling(GemmKernel::mma_sync), "cubind::GemmKernel::mma_sync");
+  EXPECT_EQ(cpp_spelling(GemmKernel::wgmma), "cubind::GemmKernel::wgmma");
+  EXPECT_EQ(short_spelling(GemmKernel::mma_sync), "");
+  EXPECT_EQ(short_spelling(GemmKernel::wgmma), "wgmma_");
   EXPECT_EQ(short_spelling(MmaKind::mma_m16n8k8), "m16n8k8");
   EXPECT_EQ(short_spelling(MmaKind::mma_m16n8k16), "m16n8k16");
 }

@@ -1,0 +1,154 @@
+// What one warp group computes: blocks x 64 weight rows by tile_m tokens.
+//
+//   stage (shared)                         registers
+//   weights   unit: 16 bytes a lane   ->   words        ->  dequantize, scale  ->  A fragments, two buffers --+
+//   scales, zeros of the unit         ->   RowScales, Int4Offsets                                             |
+//   activations, swizzled             -------------------------------------------->  wgmma, from shared  <----+
+//                                                                                       |  accumulators
+//
+// A batch is the wgmmas over kBatchSteps x 16 k of all blocks. While one batch runs, the fragments of the next are made
+// in the other buffer; before that, the batch that used this buffer must be complete. So at most two are in flight, and
+// the activations of a stage are free once the second batch of the next stage begins.
+#pragma once
+
+#include "codegen/device/dequant/int4.cuh"
+#include "codegen/device/dequant/scales.cuh"
+#include "codegen/device/pipeline/stage_ring.cuh"
+#include "codegen/device/ptx/bar.cuh"
+#include "codegen/device/ptx/shared_memory.cuh"
+#include "codegen/device/ptx/shfl.cuh"
+#include "codegen/device/ptx/wgmma.cuh"
+#include "codegen/device/ptx/wgmma_descriptor.cuh"
+#include "codegen/device/tile/number.cuh"
+#include "codegen/device/tile/wgmma_layout.cuh"
+#include "codegen/device/tile/work_range.cuh"
+
+namespace cubind {
+
+template <GemmConfig kConfig>
+class WgmmaTile {
+ public:
+  static constexpr WgmmaLayout kSmem = wgmma_layout(kConfig);
+  static constexpr unsigned kBlocks = kSmem.blocks;
+  static constexpr unsigned kSums = kConfig.tile_m / 2;  // of a thread and block
+  static constexpr unsigned kBatchSteps = kSmem.units % 2 == 0 ? 4 : 2;
+
+  CUBIND_DEVICE WgmmaTile(const GemmParams& params, unsigned warp_group, unsigned warp, unsigned lane)
+      : warp_panel_(warp_group * kBlocks * kWarpGroupWarps + warp),
+        lane_(lane),
+        scales_at_end_(kConfig.scale_class == ScaleClass::g64_plus && params.k_groups == 1) {}
+
+  // sums = the segment's products. Waits for each stage to be full, and gives it back to the producers.
+  CUBIND_DEVICE void multiply_segment(float (&sums)[kBlocks][kSums], StageRing<kConfig.stages>& ring, unsigned shared,
+                                      const Segment& segment) const {
+    CUBIND_UNROLL
+    for (unsigned b = 0; b < kBlocks; ++b) {
+      CUBIND_UNROLL
+      for (unsigned i = 0; i < kSums; ++i) sums[b][i] = 0.0f;
+    }
+    unsigned fragments[2][kBlocks][kBatchSteps][4];
+    unsigned used = 0;  // the empty barrier of the stage before, if any
+    CUBIND_NO_UNROLL
+    for (unsigned step = segment.step_begin; step < segment.step_end; ++step) {
+      const unsigned stage = shared + ring.stage() * kSmem.stage_bytes;
+      ring.wait_full();
+      CUBIND_UNROLL
+      for (unsigned unit = 0; unit < kSmem.units; ++unit) {
+        multiply_unit(sums, fragments, stage, unit, used);
+      }
+      used = ring.empty();
+      ring.advance();
+    }
+    ptx::wgmma_wait_group<0>();
+    CUBIND_UNROLL
+    for (unsigned b = 0; b < kBlocks; ++b) ptx::wgmma_hold(sums[b]);
+    release(used);
+  }
+
+ private:
+  using Dequant = Int4<kConfig.activation>;
+  using Scales = RowScales<kConfig.activation, false>;
+  static constexpr unsigned kBatches = kUnitSteps / kBatchSteps;
+  static_assert(kBatches % 2 == 0 || kSmem.units % 2 == 0);
+  static constexpr unsigned kGroupSteps = kUnitSteps / kSmem.groups;
+
+  CUBIND_DEVICE void release(unsigned empty) const {
+    ptx::bar_warp_sync();  // the lane that arrives vouches for all
+    if (empty != 0 && lane_ == 0) ptx::mbarrier_arrive(empty);
+  }
+
+  CUBIND_DEVICE void multiply_unit(float (&sums)[kBlocks][kSums], unsigned (&fragments)[2][kBlocks][kBatchSteps][4],
+                                   unsigned stage, unsigned unit, unsigned used) const {
+    unsigned words[kBlocks][kUnitSteps];
+    CUBIND_UNROLL
+    for (unsigned b = 0; b < kBlocks; ++b) {
+      ptx::ld_shared_v4_u32(
+          words[b],
+          stage + kSmem.weights + (panel(b) * kSmem.units + unit) * unit_bytes(kConfig.weight_bits) + lane_ * 16);
+    }
+    Scales scales[kBlocks] = {};
+    Int4Offsets offsets[kBlocks] = {};
+    constexpr unsigned kRowBytes = kUnitK * 2;
+    const u64 activations = ptx::wgmma_descriptor_at(ptx::wgmma_descriptor(ptx::Swizzle::bytes_128, 8 * kRowBytes),
+                                                     ptx::shfl_idx(stage + unit * kSmem.unit_activations, 0));
+    CUBIND_UNROLL
+    for (unsigned batch = 0; batch < kBatches; ++batch) {
+      auto& a = fragments[(unit * kBatches + batch) % 2];
+      ptx::wgmma_wait_group<1>();
+      if (unit * kBatches + batch == 1) release(used);
+      CUBIND_UNROLL
+      for (unsigned s = 0; s < kBatchSteps; ++s) {
+        const unsigned step = batch * kBatchSteps + s;
+        if (step % kGroupSteps == 0) load_group(scales, offsets, stage, unit, step / kGroupSteps);
+        CUBIND_UNROLL
+        for (unsigned b = 0; b < kBlocks; ++b) {
+          Dequant::dequantize(a[b][s], words[b][step], offsets[b]);
+          scales[b].scale_fragment(a[b][s]);
+        }
+      }
+      CUBIND_UNROLL
+      for (unsigned b = 0; b < kBlocks; ++b) {
+        CUBIND_UNROLL
+        for (unsigned s = 0; s < kBatchSteps; ++s) ptx::wgmma_hold(a[b][s]);
+      }
+      ptx::wgmma_fence();
+      CUBIND_UNROLL
+      for (unsigned s = 0; s < kBatchSteps; ++s) {
+        CUBIND_UNROLL
+        for (unsigned b = 0; b < kBlocks; ++b) {
+          const u64 x = activations + (batch * kBatchSteps + s) * (kMmaK * 2 / 16);
+          if constexpr (kConfig.activation == DType::bf16) {
+            ptx::wgmma_m64k16_bf16(sums[b], a[b][s], x);
+          } else {
+            ptx::wgmma_m64k16_f16(sums[b], a[b][s], x);
+          }
+        }
+      }
+      ptx::wgmma_commit_group();
+    }
+  }
+
+  CUBIND_DEVICE void load_group(Scales (&scales)[kBlocks], Int4Offsets (&offsets)[kBlocks], unsigned stage,
+                                unsigned unit, unsigned group) const {
+    CUBIND_UNROLL
+    for (unsigned b = 0; b < kBlocks; ++b) {
+      const unsigned slot = (panel(b) * kSmem.units + unit) * kSmem.groups + group, g = lane_ / 4;
+      const unsigned pair = ptx::ld_shared_u32(stage + kSmem.scales + slot * kGroupScaleBytes + g * 4);
+      scales[b] =
+          Scales::template from_pair<Dequant::kFactor>(scales_at_end_ ? Number<kConfig.activation>::kOne2 : pair);
+      if constexpr (kConfig.zero_points) {
+        offsets[b] = Dequant::from_zeros(ptx::ld_shared_u16(stage + kSmem.zeros + slot * kGroupZeroBytes + g * 2));
+      } else {
+        offsets[b] = Dequant::symmetric();
+      }
+    }
+  }
+
+  // Of the block's panels, this warp's in block b of 64 rows.
+  CUBIND_DEVICE unsigned panel(unsigned b) const { return warp_panel_ + b * kWarpGroupWarps; }
+
+  unsigned warp_panel_, lane_;
+  bool scales_at_end_;
+};
+
+}  // namespace cubind
