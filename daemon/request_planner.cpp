@@ -169,19 +169,19 @@ Result<PlannedLayer> RequestPlanner::plan_layer(const Question& question) {
     return {};
   };
   if (!question.config.empty() || question.max_m == 0) {
-    CUBIND_TRY(const auto config, config_from_name(question.descriptor, question.arch, question.config));
+    CUBIND_TRY(const auto config, config_from_name(question.descriptor, code, question.config));
     CUBIND_CHECK(add(config, planned.kernels));
     return planned;
   }
-  CUBIND_TRY(const auto table, launch_table(question.descriptor, question.arch, question.sm_count, question.n,
-                                            question.k, question.max_m));
+  CUBIND_TRY(const auto table,
+             launch_table(question.descriptor, code, question.sm_count, question.n, question.k, question.max_m));
   for (const auto& interval : table.intervals) {
     planned.rows.push_back(
         {interval.m_first, interval.m_last, interval.config, interval.splits, interval.k_tiles_per_split});
   }
   for (const auto& config : table.configs) CUBIND_CHECK(add(config, planned.kernels));
   if (question.whole_catalogue) {
-    CUBIND_TRY(const auto all, reachable(question.descriptor, question.arch, question.max_m));
+    CUBIND_TRY(const auto all, reachable(question.descriptor, code, question.max_m));
     for (const auto& config : all) {
       if (std::find(table.configs.begin(), table.configs.end(), config) == table.configs.end()) {
         CUBIND_CHECK(add(config, planned.others));

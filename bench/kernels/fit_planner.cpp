@@ -87,7 +87,7 @@ Result<Number> parse(std::string_view field, const std::string& text) {
 Result<Measurements> read(const char* path) {
   std::ifstream file(path);
   if (!file) return Error{ErrorCode::not_found, "file \"" + std::string(path) + "\" cannot be read"};
-  Measurements all{*find_arch_spec(90), {}};
+  Measurements all{*find_arch_spec({90, '\0'}), {}};
   std::map<std::string, std::size_t> known;
   bool header = true;
   for (std::string line; std::getline(file, line);) {
@@ -105,7 +105,7 @@ Result<Measurements> read(const char* path) {
       ++all.left_out;
       continue;
     }
-    all.spec = *find_arch_spec(arch.number);
+    all.spec = *find_arch_spec(arch);
     Row row;
     row.cost = config_cost(*config, all.spec);
     CUBIND_TRY(row.sm_count, parse<std::uint32_t>("sm_count", f[2]));

@@ -21,11 +21,11 @@ struct Answer {
 Result<Answer> ask(const GemmDescriptor& descriptor, const CanOptions& options) {
   Answer answer;
   CUBIND_TRY(answer.code, code_arch(options.arch));
-  CUBIND_TRY(answer.configs, reachable(descriptor, options.arch, options.max_m));
+  CUBIND_TRY(answer.configs, reachable(descriptor, answer.code, options.max_m));
   if (options.n != 0) {
     CUBIND_CHECK(validate_shape(descriptor, options.n, options.k));
     CUBIND_TRY(answer.table,
-               launch_table(descriptor, options.arch, options.sm_count, options.n, options.k, options.max_m));
+               launch_table(descriptor, answer.code, options.sm_count, options.n, options.k, options.max_m));
   }
   return answer;
 }

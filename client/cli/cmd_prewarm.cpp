@@ -34,7 +34,7 @@ Result<std::vector<PlannedKernel>> plan_kernels(const std::vector<ModelLayer>& l
   for (const Arch arch : archs) {
     CUBIND_TRY(const Arch code, code_arch(arch));
     for (const auto& layer : layers) {
-      const auto configs = reachable(layer.descriptor, arch, max_m);
+      const auto configs = reachable(layer.descriptor, code, max_m);
       if (!configs.ok()) {
         return Error{configs.error().code,
                      "layer " + layer.name + " on " + to_string(arch) + ": " + configs.error().message};

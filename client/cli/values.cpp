@@ -64,7 +64,8 @@ Result<KernelKey> key_value(std::string_view argument, std::string_view text) {
 Result<KernelSpec> kernel_value(const std::string& format, const std::string& config, Arch arch) {
   auto descriptor = descriptor_from_name(format);
   if (!descriptor.ok()) return about("FORMAT", std::move(descriptor).error());
-  CUBIND_TRY(const auto configs, catalogue(*descriptor, arch));
+  CUBIND_TRY(const Arch code, code_arch(arch));
+  CUBIND_TRY(const auto configs, catalogue(*descriptor, code));
   std::string names;
   for (const auto& one : configs) {
     if (config_name(one) == config) return KernelSpec{*descriptor, config};

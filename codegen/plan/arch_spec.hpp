@@ -6,6 +6,7 @@
 #include <span>
 
 #include "codegen/device/config.cuh"
+#include "protocol/arch.hpp"
 
 namespace cubind {
 
@@ -27,7 +28,7 @@ struct CostConstants {
 };
 
 struct ArchSpec {
-  std::uint16_t number;          // 90 for sm_90
+  Arch arch;                     // sm_90, sm_90a
   const char* device;            // whose costs these are
   std::uint32_t smem_per_block;  // most dynamic shared memory of a block (opt-in), bytes
   std::uint32_t smem_per_sm;     // bytes; a block takes 1 KB more than it asks for, except on sm_75
@@ -37,10 +38,12 @@ struct ArchSpec {
   bool bf16;
   bool async_copy;
   MmaKind mma;
+  bool wgmma;   // GemmKernel::wgmma: wgmma, tensor copies, mbarriers
+  bool served;  // code_arch() gives it out
   CostConstants cost;
 };
 
-std::span<const ArchSpec> arch_specs();           // ascending by number
-const ArchSpec* find_arch_spec(unsigned number);  // null if no code is generated for it
+std::span<const ArchSpec> arch_specs();     // ascending
+const ArchSpec* find_arch_spec(Arch arch);  // null if no code is generated for it
 
 }  // namespace cubind

@@ -44,8 +44,8 @@ Status check_served(const GemmDescriptor& d, const ArchSpec& arch) {
     return not_served("determinism", to_string(d.determinism), "run_to_run, sm_count");
   }
   if (d.activation == bf16 && !arch.bf16) {
-    return Error{ErrorCode::not_supported, "activation \"bf16\" is not served on sm_" + std::to_string(arch.number) +
-                                               ", which has no bf16 MMA, only f16"};
+    return Error{ErrorCode::not_supported,
+                 "activation \"bf16\" is not served on " + to_string(arch.arch) + ", which has no bf16 MMA, only f16"};
   }
   return {};
 }
@@ -60,11 +60,20 @@ std::vector<GemmConfig> make_catalogue(const GemmDescriptor& d, const ArchSpec& 
   config.async_copy = arch.async_copy;
 
   std::vector<GemmConfig> catalogue;
-  const auto tiles = arch.async_copy ? std::span<const TileShape>(kAsyncTiles) : std::span<const TileShape>(kSm75Tiles);
-  for (const auto& tile : tiles) {
-    tile.put_into(config);
-    if (config.well_formed() && smem_bytes(config) <= arch.smem_per_block) catalogue.push_back(config);
+  const auto add = [&](std::span<const TileShape> tiles) {
+    for (const auto& tile : tiles) {
+      tile.put_into(config);
+      if (config.well_formed() && smem_bytes(config) <= arch.smem_per_block) catalogue.push_back(config);
+    }
+  };
+  if (!arch.wgmma) {
+    add(arch.async_copy ? std::span<const TileShape>(kAsyncTiles) : std::span<const TileShape>(kSm75Tiles));
+    return catalogue;
   }
+  add(kBesideWgmmaTiles);
+  config.kernel = GemmKernel::wgmma;
+  config.mma = MmaKind::wgmma_m64k16;
+  add(kWgmmaTiles);
   return catalogue;
 }
 

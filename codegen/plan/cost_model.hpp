@@ -14,7 +14,7 @@
 //     epilogue the sum over warps_k in shared memory, and the store of the output
 //   partial  splits > 1: partial sums written, and the last split's wait, the longer the more there are
 //
-// m enters as whole tiles, the way the kernel computes.
+// m enters as whole tiles, the way the kernel computes. GemmKernel::wgmma has a shorter model of its own.
 #pragma once
 
 #include <cstdint>

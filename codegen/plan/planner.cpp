@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <span>
 
 #include "codegen/device/prelude.cuh"
+#include "codegen/emit/spelling.hpp"
 #include "codegen/plan/catalogue.hpp"
 #include "codegen/plan/cost_model.hpp"
 #include "protocol/kernel_abi.hpp"
@@ -18,6 +20,8 @@ constexpr std::uint32_t kMinKTilesPerSplit = 2;  // a split of one step is all p
 constexpr std::uint32_t kMaxGridY = 65535;
 // Those that were measured. More cost more in partial sums than idle SMs do; the steps between change little.
 constexpr std::uint32_t kSplits[] = {1, 2, 3, 4, 6, 8, 12};
+// One block a multiprocessor: what fills them is worth more steps between.
+constexpr std::uint32_t kWgmmaSplits[] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16};
 // How much faster, by the model, another plan must be for a table to leave the one it has: the model resolves no less,
 // and tables would alternate between neighbours.
 constexpr double kWorthASwitch = 1.05;
@@ -40,14 +44,20 @@ std::uint32_t last_m(const GemmConfig& config) {
   return config.tile_m < 64 ? 8 * config.tile_m : limits::kMaxM;
 }
 
+// Its own, whether it is served or not, else its code's.
+Result<Arch> planned_arch(Arch arch) {
+  if (find_arch_spec(arch) != nullptr) return arch;
+  return code_arch(arch);
+}
+
 // Everything about one layer on one device that does not depend on m.
 class LayerPlanner {
  public:
   static Result<LayerPlanner> make(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_count, std::uint32_t n,
                                    std::uint32_t k) {
     CUBIND_CHECK(validate_shape(descriptor, n, k));
-    CUBIND_TRY(const Arch target, code_arch(arch));
-    const auto& spec = *find_arch_spec(target.number);
+    CUBIND_TRY(const Arch target, planned_arch(arch));
+    const auto& spec = *find_arch_spec(target);
     CUBIND_CHECK(check_served(descriptor, spec));
     if (sm_count == 0 || sm_count > kMaxSms) {
       return Error{ErrorCode::invalid_argument,
@@ -76,8 +86,10 @@ class LayerPlanner {
       const auto tiles_m = ceil_div(m, config.tile_m);
       if (m < candidate.first_m || m > candidate.last_m || tiles_m > kMaxGridY) continue;
       const auto tiles = static_cast<std::uint64_t>(tiles_m) * ceil_div(shape.n, config.tile_n);
-      for (const auto splits : kSplits) {
-        if (splits > max_splits(tiles, candidate.k_tiles)) break;
+      const bool wgmma = config.kernel == GemmKernel::wgmma;
+      const auto all = wgmma ? std::span<const std::uint32_t>(kWgmmaSplits) : std::span<const std::uint32_t>(kSplits);
+      for (const auto splits : all) {
+        if (splits > max_splits(tiles, candidate.k_tiles, wgmma)) break;
         const auto per_split = ceil_div(candidate.k_tiles, splits);
         if ((splits - 1) * per_split >= candidate.k_tiles) continue;  // the last would have nothing to do
         const Plan plan{config, splits, per_split};
@@ -115,11 +127,13 @@ class LayerPlanner {
 
   explicit LayerPlanner(const ArchSpec& spec) : spec_(spec) {}
 
-  // Splits fill SMs that have no tile: none once every SM has two.
-  std::uint32_t max_splits(std::uint64_t tiles, std::uint32_t k_tiles) const {
+  // Splits fill SMs that have no tile: none once every SM has two; with wgmma, all splits run at the same time.
+  std::uint32_t max_splits(std::uint64_t tiles, std::uint32_t k_tiles, bool wgmma) const {
     static_assert(2 * kMaxSms <= kWorkspaceMaxTiles);  // so what is split has its counters
     if (tiles >= 2ull * sm_count_) return 1;
-    return std::max(k_tiles / kMinKTilesPerSplit, 1u);
+    if (wgmma && tiles * 2 > sm_count_) return 1;
+    const auto most = std::max(k_tiles / kMinKTilesPerSplit, 1u);
+    return wgmma ? std::min(most, static_cast<std::uint32_t>(sm_count_ / tiles)) : most;
   }
 
   const ArchSpec& spec_;
@@ -138,7 +152,15 @@ Status check_m(std::string_view field, std::uint32_t m) {
 
 std::vector<Arch> code_archs() {
   std::vector<Arch> archs;
-  for (const auto& spec : arch_specs()) archs.push_back({spec.number, '\0'});
+  for (const auto& spec : arch_specs()) {
+    if (spec.served) archs.push_back(spec.arch);
+  }
+  return archs;
+}
+
+std::vector<Arch> planned_archs() {
+  std::vector<Arch> archs;
+  for (const auto& spec : arch_specs()) archs.push_back(spec.arch);
   return archs;
 }
 
@@ -146,7 +168,8 @@ Result<Arch> code_arch(Arch asked) {
   std::string targets;
   Arch best;
   for (const auto arch : code_archs()) {
-    if (arch.major() == asked.major() && arch.number <= asked.number) best = arch;
+    if (arch == asked) return arch;
+    if (arch.suffix == '\0' && arch.major() == asked.major() && arch.number <= asked.number) best = arch;
     targets.append(targets.empty() ? "" : ", ").append(to_string(arch));
   }
   if (best.number != 0) return best;
@@ -156,8 +179,8 @@ Result<Arch> code_arch(Arch asked) {
 
 Result<std::vector<GemmConfig>> catalogue(const GemmDescriptor& descriptor, Arch arch) {
   CUBIND_CHECK(validate(descriptor));
-  CUBIND_TRY(const Arch target, code_arch(arch));
-  const auto& spec = *find_arch_spec(target.number);
+  CUBIND_TRY(const Arch target, planned_arch(arch));
+  const auto& spec = *find_arch_spec(target);
   CUBIND_CHECK(check_served(descriptor, spec));
   return make_catalogue(descriptor, spec);
 }
@@ -204,8 +227,8 @@ Result<LaunchTable> launch_table(const GemmDescriptor& descriptor, Arch arch, st
 
 std::string config_name(const GemmConfig& c) {
   const auto text = [](char letter, unsigned value) { return letter + std::to_string(value); };
-  return text('m', c.tile_m) + text('n', c.tile_n) + text('k', c.tile_k) + text('s', c.stages) + text('w', c.warps_n) +
-         text('x', c.warps_m) + text('x', c.warps_k);
+  return std::string(short_spelling(c.kernel)) + text('m', c.tile_m) + text('n', c.tile_n) + text('k', c.tile_k) +
+         text('s', c.stages) + text('w', c.warps_n) + text('x', c.warps_m) + text('x', c.warps_k);
 }
 
 Result<GemmConfig> config_from_name(const GemmDescriptor& descriptor, Arch arch, std::string_view name) {

@@ -23,13 +23,16 @@ namespace cubind {
 
 inline constexpr std::size_t kMaxCatalogue = 12;
 
-// The target whose code an arch gets: its own if we generate for it, else the highest of its major that is not above it
-// (sm_87 -> sm_86, sm_103a -> sm_100), without suffix while there is no code of its own (sm_90a -> sm_90).
-// not_supported lists the targets there are.
+// The target whose code an arch gets: its own if it is served, else the highest served one without suffix of its major
+// that is not above it (sm_87 -> sm_86, sm_103a -> sm_100, for now sm_90a -> sm_90). not_supported lists the served
+// ones.
 Result<Arch> code_arch(Arch asked);
 
-// sm_75, sm_80, ... as generated for, ascending.
+// sm_75, sm_80, ... as served, ascending.
 std::vector<Arch> code_archs();
+
+// Also those that are not served yet. The functions below take any of them; who serves kernels asks code_arch() first.
+std::vector<Arch> planned_archs();
 
 struct Plan {
   GemmConfig config;
@@ -60,8 +63,8 @@ Result<Plan> plan(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_
 Result<LaunchTable> launch_table(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_count, std::uint32_t n,
                                  std::uint32_t k, std::uint32_t max_m);
 
-// "m16n64k128s4w1x1x4" (warps along n, m, k): unique within a catalogue. config_from_name finds it there; not_found
-// lists the names there are.
+// "m16n64k128s4w1x1x4" (warps along n, m, k), "wgmma_m64n128k128s8w8x1x1": unique within a catalogue. config_from_name
+// finds it there; not_found lists the names there are.
 std::string config_name(const GemmConfig& config);
 Result<GemmConfig> config_from_name(const GemmDescriptor& descriptor, Arch arch, std::string_view name);
 

@@ -46,4 +46,15 @@ inline constexpr TileShape kSm75Tiles[] = {
     {64, 64, 64, 2, 2, 2, 1}, {64, 128, 64, 2, 4, 1, 1}, {128, 64, 64, 2, 2, 2, 1},
 };
 
+// sm_90a: wgmma from some twenty tokens on. 128 rows and all the tokens there are, or as many as registers allow; 256
+// rows where n is large, for activations are then read half as often. Below, and for small layers, mma.sync.
+inline constexpr TileShape kWgmmaTiles[] = {
+    {32, 128, 128, 11, 8, 1, 1}, {64, 128, 128, 8, 8, 1, 1}, {64, 256, 128, 5, 8, 1, 1}, {96, 128, 128, 6, 8, 1, 1},
+    {128, 128, 128, 5, 8, 1, 1}, {192, 128, 64, 7, 8, 1, 1}, {256, 128, 64, 5, 8, 1, 1},
+};
+inline constexpr TileShape kBesideWgmmaTiles[] = {
+    {8, 32, 512, 4, 1, 1, 8},  {8, 64, 256, 5, 2, 1, 4},  {8, 128, 256, 4, 2, 1, 4},
+    {16, 32, 256, 6, 1, 1, 4}, {24, 64, 128, 5, 2, 1, 2},
+};
+
 }  // namespace cubind

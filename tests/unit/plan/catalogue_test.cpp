@@ -11,8 +11,8 @@ namespace cubind {
 namespace {
 
 TEST(Catalogue, IsSmallNamedAndFitsTheTarget) {
-  for (const auto arch : code_archs()) {
-    const auto& spec = *find_arch_spec(arch.number);
+  for (const auto arch : planned_archs()) {
+    const auto& spec = *find_arch_spec(arch);
     for (const auto& descriptor : served::descriptors(arch)) {
       const auto all = catalogue(descriptor, arch);
       ASSERT_TRUE(all.ok()) << all.error().message;
@@ -30,7 +30,9 @@ TEST(Catalogue, IsSmallNamedAndFitsTheTarget) {
         EXPECT_EQ(config.zero_points, descriptor.zero_point != ZeroPointKind::none);
         EXPECT_EQ(config.scale_class, descriptor.group_k == 32 ? ScaleClass::g32 : ScaleClass::g64_plus);
         EXPECT_EQ(config.async_copy, arch.number >= 80);
-        EXPECT_EQ(config.mma, arch.number >= 80 ? MmaKind::mma_m16n8k16 : MmaKind::mma_m16n8k8);
+        const auto mma = arch.number >= 80 ? MmaKind::mma_m16n8k16 : MmaKind::mma_m16n8k8;
+        EXPECT_EQ(config.mma, config.kernel == GemmKernel::wgmma ? MmaKind::wgmma_m64k16 : mma);
+        EXPECT_TRUE(config.kernel == GemmKernel::mma_sync || arch == (Arch{90, 'a'}));
       }
       EXPECT_EQ(all->front().tile_m, 8u);
     }
@@ -39,7 +41,7 @@ TEST(Catalogue, IsSmallNamedAndFitsTheTarget) {
 
 // What is one descriptor for the kernel key must be one catalogue too.
 TEST(Catalogue, DependsOnTheCanonicalDescriptorOnly) {
-  for (const auto arch : code_archs()) {
+  for (const auto arch : planned_archs()) {
     for (auto descriptor : served::descriptors(arch)) {
       descriptor.bias = true;
       descriptor.determinism = Determinism::sm_count;
@@ -65,7 +67,7 @@ TEST(Catalogue, ConfigsAreFoundByName) {
 }
 
 TEST(Reachable, GrowsWithMaxMUpToTheWholeCatalogue) {
-  for (const auto arch : code_archs()) {
+  for (const auto arch : planned_archs()) {
     for (const auto& descriptor : served::descriptors(arch)) {
       const auto all = *catalogue(descriptor, arch);
       std::size_t before = 0;
@@ -116,20 +118,30 @@ TEST(CodeArch, OfOtherTargetsListsWhatThereIs) {
   }
 }
 
+TEST(ArchSpecs, WhatIsNotServedIsPlannedButNobodysCode) {
+  std::vector<Arch> served;
+  for (const auto arch : planned_archs()) {
+    if (find_arch_spec(arch)->served) served.push_back(arch);
+  }
+  EXPECT_EQ(code_archs(), served);
+  EXPECT_EQ(planned_archs().size(), arch_specs().size());
+  for (const auto arch : planned_archs()) EXPECT_EQ(find_arch_spec(*code_arch(arch))->served, true) << to_string(arch);
+}
+
 TEST(ArchSpecs, AreInOrderAndComplete) {
-  unsigned before = 0;
+  Arch before;
   for (const auto& spec : arch_specs()) {
-    EXPECT_GT(spec.number, before);
-    before = spec.number;
+    EXPECT_GT(spec.arch, before);
+    before = spec.arch;
     EXPECT_LT(spec.smem_per_block, spec.smem_per_sm + 1);
     for (const double value :
          {spec.cost.launch_us, spec.cost.block_us, spec.cost.step_us, spec.cost.warp_mma_us, spec.cost.latency_us,
           spec.cost.split_us, spec.cost.reduce_us, spec.cost.partial_bytes_per_us, spec.cost.dram_bytes_per_us,
           spec.cost.l2_bytes_per_us, spec.cost.smem_bytes_per_us, spec.cost.mma_per_us, spec.cost.unpack_per_us}) {
-      EXPECT_GT(value, 0) << spec.number;
+      EXPECT_GT(value, 0) << to_string(spec.arch);
     }
   }
-  EXPECT_EQ(find_arch_spec(87), nullptr);
+  EXPECT_EQ(find_arch_spec({87, '\0'}), nullptr);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace cubind {
 namespace {
 
 const ArchSpec& hopper() {
-  return *find_arch_spec(90);
+  return *find_arch_spec({90, '\0'});
 }
 
 double us(const GemmConfig& config, GemmShape shape, std::uint32_t splits = 1, std::uint32_t sm_count = 132) {
@@ -54,8 +54,8 @@ TEST(CostModel, KnowsThatOneTokenReadsWeightsAndManyTokensMultiply) {
 }
 
 TEST(ConfigCost, ResidentBlocksFitTheSm) {
-  for (const auto arch : code_archs()) {
-    const auto& spec = *find_arch_spec(arch.number);
+  for (const auto arch : planned_archs()) {
+    const auto& spec = *find_arch_spec(arch);
     for (const auto& descriptor : served::descriptors(arch)) {
       const auto all = *catalogue(descriptor, arch);
       for (const auto& config : all) {

@@ -44,7 +44,7 @@ void expect_launchable(const GemmConfig& config, std::uint32_t splits, std::uint
 // Every target x served descriptor x layer: the table covers [1, max_m] without gaps, with configs that are reachable,
 // each of them used, neighbours different, and launches that are possible.
 TEST(LaunchTable, LawsHoldEverywhere) {
-  for (const auto arch : code_archs()) {
+  for (const auto arch : planned_archs()) {
     for (const auto& descriptor : served::descriptors(arch)) {
       for (const auto [n, k] : layers()) {
         for (const std::uint32_t sm_count : {16u, 132u}) {
@@ -111,7 +111,7 @@ TEST(LaunchTable, OfASmallerMaxMIsABeginningOfTheLargerOne) {
 }
 
 TEST(LaunchTable, ALayerUsesAtLeastThreeKernels) {
-  for (const auto arch : code_archs()) {
+  for (const auto arch : planned_archs()) {
     const auto descriptor = served::w4a16(DType::f16, 128, ZeroPointKind::integer);
     for (const auto [n, k] : kLlama8b) {
       for (const std::uint32_t sm_count : {16u, 132u}) {
@@ -130,13 +130,12 @@ TEST(LaunchTable, CoversTheLargestM) {
 }
 
 TEST(LaunchTable, DoesNotAlternateBetweenPlansThatAreNearlyEqual) {
-  for (const auto arch : code_archs()) {
+  for (const auto arch : planned_archs()) {
     const auto descriptor = served::w4a16(DType::f16, 128, ZeroPointKind::integer);
     const std::size_t most = arch == kHopper ? 24 : 32;
     for (const auto [n, k] : kLlama8b) {
-      EXPECT_LE(
-          launch_table(descriptor, arch, find_arch_spec(arch.number)->nominal_sm_count, n, k, 8192)->intervals.size(),
-          most)
+      EXPECT_LE(launch_table(descriptor, arch, find_arch_spec(arch)->nominal_sm_count, n, k, 8192)->intervals.size(),
+                most)
           << to_string(arch) << " " << n << " x " << k;
     }
   }
@@ -176,8 +175,27 @@ TEST(Plan, OfSmCountDeterminismDoesNotDependOnTheDevice) {
 
 TEST(Plan, SuffixesAndMinorVersionsPlanAsTheirCode) {
   const auto of = [](Arch arch) { return *launch_table(kAwq, arch, 100, 6144, 4096, 512); };
-  EXPECT_EQ(of({90, 'a'}).intervals, of({90, '\0'}).intervals);
+  EXPECT_EQ(of({100, 'a'}).intervals, of({100, '\0'}).intervals);
+  EXPECT_EQ(of({121, 'f'}).intervals, of({120, '\0'}).intervals);
   EXPECT_EQ(of({87, '\0'}).intervals, of({86, '\0'}).intervals);
+}
+
+TEST(Plan, OnSm90aManyTokensGoThroughWgmmaAndAllSplitsRunAtOnce) {
+  for (const auto [n, k] : kLlama8b) {
+    EXPECT_EQ(plan(kAwq, {90, 'a'}, 132, n, k, 1)->config.kernel, GemmKernel::mma_sync);
+    for (const std::uint32_t m : {64u, 96u, 128u, 200u, 1000u, 8192u}) {
+      const auto at_m = *plan(kAwq, {90, 'a'}, 132, n, k, m);
+      const auto& config = at_m.config;
+      EXPECT_EQ(config.kernel, GemmKernel::wgmma) << n << " x " << k << ", m " << m;
+      const auto blocks = ceil_div(n, config.tile_n) * ceil_div(m, config.tile_m) * at_m.splits;
+      EXPECT_TRUE(at_m.splits == 1 || blocks <= 132) << blocks;
+    }
+    EXPECT_EQ(plan(kAwq, {90, '\0'}, 132, n, k, 64)->config.kernel, GemmKernel::mma_sync);
+  }
+  // 32 tiles of 128 rows: four blocks for each.
+  const auto split = *plan(kAwq, {90, 'a'}, 132, 4096, 4096, 64);
+  EXPECT_EQ(config_name(split.config), "wgmma_m64n128k128s8w8x1x1");
+  EXPECT_EQ(split.splits, 4u);
 }
 
 TEST(Plan, IsTheSameFromManyThreads) {
