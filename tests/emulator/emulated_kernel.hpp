@@ -11,7 +11,7 @@ namespace cubind::emulator {
 
 struct EmulatedKernel {
   GemmConfig config;
-  void (*body)(const GemmParams&);
+  void (*body)(const MappedGemmParams&);  // kernels without maps take the part before them
 };
 
 // All of them, in the order of the catalogue.

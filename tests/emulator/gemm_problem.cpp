@@ -121,12 +121,42 @@ std::string to_string(const GemmShape& s) {
          std::to_string(s.ldx_extra) + ", ldo + " + std::to_string(s.ldo_extra) + ", seed " + std::to_string(s.seed);
 }
 
-void check_gemm(const GemmConfig& config, void (*body)(const GemmParams&), const GemmShape& s, Schedule schedule) {
+namespace {
+
+// As the launcher has them made (protocol/kernel_abi.hpp).
+void encode_maps(MappedGemmParams& params, const GemmConfig& config) {
+  const std::uint64_t units = (params.k + 63) / 64;
+  const auto x = encode_tensor_map({.address = const_cast<void*>(params.x),
+                                    .element_bytes = 2,
+                                    .size = {params.k, params.m, 1},
+                                    .stride = {std::uint64_t{params.ldx} * 2},
+                                    .box = {64, config.tile_m, 1},
+                                    .swizzle_bytes = 128});
+  const auto weights = encode_tensor_map({.address = const_cast<void*>(params.weights),
+                                          .element_bytes = 4,
+                                          .size = {units * 128, (params.n + 15) / 16, 1},
+                                          .stride = {units * 512},
+                                          .box = {config.tile_k / 64 * 128, config.tile_n / 16, 1}});
+  static_assert(sizeof x == sizeof params.x_map);
+  std::memcpy(&params.x_map, &x, sizeof x);
+  std::memcpy(&params.weights_map, &weights, sizeof weights);
+}
+
+}  // namespace
+
+void check_gemm(const GemmConfig& config, void (*body)(const MappedGemmParams&), const GemmShape& s,
+                Schedule schedule) {
   const Operands operands = make_operands(config, s);
   const unsigned panels = (s.n + 15) / 16, units = (s.k + 63) / 64, groups = operands.groups;
   const unsigned ldx = s.k + s.ldx_extra, ldo = s.n + s.ldo_extra;
   const unsigned k_tiles = (s.k + config.tile_k - 1) / config.tile_k;
-  const Dim3 grid{(s.n + config.tile_n - 1) / config.tile_n, (s.m + config.tile_m - 1) / config.tile_m, s.splits};
+  const bool mapped = config.kernel == GemmKernel::wgmma;
+  Dim3 grid{(s.n + config.tile_n - 1) / config.tile_n, (s.m + config.tile_m - 1) / config.tile_m, s.splits};
+  if (mapped) {
+    const unsigned tiles = grid.x * grid.y;
+    // Whole tiles: fewer blocks than tiles, so that some have several.
+    grid = {s.splits > 1 ? tiles * s.splits : (tiles + 1) / 2, 1, 1};
+  }
 
   GlobalMemory memory;
   const auto allocate = [&memory]<class T>(T*, const char* name, std::size_t count, bool writable) {
@@ -156,22 +186,24 @@ void check_gemm(const GemmConfig& config, void (*body)(const GemmParams&), const
   auto* workspace = static_cast<unsigned char*>(memory.allocate("workspace", workspace_size, true));
   if (workspace != nullptr) std::memset(workspace, 0, kWorkspaceCounterBytes);
 
-  const GemmParams params{.x = x,
-                          .weights = weights,
-                          .scales = scales,
-                          .zeros = zeros,
-                          .bias = bias,
-                          .out = out,
-                          .workspace = workspace,
-                          .m = s.m,
-                          .n = s.n,
-                          .k = s.k,
-                          .ldx = ldx,
-                          .ldo = ldo,
-                          .k_groups = groups,
-                          .group_shift = s.group == 0 ? 31 : log2_of(s.group),
-                          .splits = s.splits,
-                          .k_tiles_per_split = (k_tiles + s.splits - 1) / s.splits};
+  MappedGemmParams params{};
+  static_cast<GemmParams&>(params) = {.x = x,
+                                      .weights = weights,
+                                      .scales = scales,
+                                      .zeros = zeros,
+                                      .bias = bias,
+                                      .out = out,
+                                      .workspace = workspace,
+                                      .m = s.m,
+                                      .n = s.n,
+                                      .k = s.k,
+                                      .ldx = ldx,
+                                      .ldo = ldo,
+                                      .k_groups = groups,
+                                      .group_shift = s.group == 0 ? 31 : log2_of(s.group),
+                                      .splits = s.splits,
+                                      .k_tiles_per_split = (k_tiles + s.splits - 1) / s.splits};
+  if (mapped) encode_maps(params, config);
   const Reference expected = multiply(config, operands, s);
   for (unsigned launch = 0; launch < (s.splits > 1 ? 2 : 1); ++launch) {
     std::memset(out, 0xff, out_elements * 2);

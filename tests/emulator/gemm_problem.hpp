@@ -25,6 +25,7 @@ std::string to_string(const GemmShape& shape);
 // Throws std::runtime_error that says what is wrong: whatever the machine finds, an element that is not written, one
 // that is and should not, a counter that is not zero again, an inaccurate result. Launches twice with the same
 // workspace if shape.splits is above 1.
-void check_gemm(const GemmConfig& config, void (*body)(const GemmParams&), const GemmShape& shape, Schedule schedule);
+void check_gemm(const GemmConfig& config, void (*body)(const MappedGemmParams&), const GemmShape& shape,
+                Schedule schedule);
 
 }  // namespace cubind::emulator

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codegen/device/kernel/gemm_mma_sync.cuh"
+#include "codegen/device/kernel/gemm_wgmma.cuh"
 #include "codegen/plan/tiles.hpp"
 #include "tests/emulator/emulated_kernel.hpp"
 
@@ -12,10 +13,21 @@ namespace {
 
 constexpr std::size_t kVariants = 8, kVariantsSm75 = 4;
 constexpr std::size_t kAsyncConfigs = std::size(kAsyncTiles) * kVariants;
-constexpr std::size_t kConfigs = kAsyncConfigs + std::size(kSm75Tiles) * kVariantsSm75;
+constexpr std::size_t kMmaSyncConfigs = kAsyncConfigs + std::size(kSm75Tiles) * kVariantsSm75;
+constexpr std::size_t kConfigs = kMmaSyncConfigs + std::size(kWgmmaTiles) * kVariants;
 
 constexpr GemmConfig config_at(std::size_t index) {
   GemmConfig config;
+  if (index >= kMmaSyncConfigs) {
+    const std::size_t at = index - kMmaSyncConfigs;
+    config.kernel = GemmKernel::wgmma;
+    config.mma = MmaKind::wgmma_m64k16;
+    config.zero_points = at % 2 != 0;
+    config.scale_class = at / 2 % 2 != 0 ? ScaleClass::g32 : ScaleClass::g64_plus;
+    config.activation = at / 4 % 2 != 0 ? DType::f16 : DType::bf16;
+    kWgmmaTiles[at / kVariants].put_into(config);
+    return config;
+  }
   const bool async = index < kAsyncConfigs;
   const std::size_t variant = async ? index % kVariants : (index - kAsyncConfigs) % kVariantsSm75;
   config.zero_points = variant % 2 != 0;
@@ -32,8 +44,12 @@ constexpr GemmConfig config_at(std::size_t index) {
 }
 
 template <GemmConfig kConfig>
-void body(const GemmParams& params) {
-  gemm_mma_sync<kConfig>(params);
+void body(const MappedGemmParams& params) {
+  if constexpr (kConfig.kernel == GemmKernel::wgmma) {
+    gemm_wgmma<kConfig>(params);
+  } else {
+    gemm_mma_sync<kConfig>(params);
+  }
 }
 
 constexpr std::size_t kFirst = kConfigs * CUBIND_SLICE / CUBIND_SLICES,

@@ -65,7 +65,7 @@ bool full_run() {
 
 std::vector<KernelCase> all_kernels() {
   std::vector<KernelCase> kernels;
-  for (const auto arch : code_archs()) {
+  for (const auto arch : planned_archs()) {
     for (const char* format : {"w4a16-f16-g32", "w4a16-f16-g32-zp", "w4a16-f16-g64", "w4a16-f16-g64-zp",
                                "w4a16-bf16-g32", "w4a16-bf16-g32-zp", "w4a16-bf16-g64", "w4a16-bf16-g64-zp"}) {
       const auto descriptor = descriptor_from_name(format);
@@ -89,8 +89,8 @@ std::vector<KernelCase> pairwise(const std::vector<KernelCase>& kernels) {
     const auto& k = kernels[i];
     const bool same_catalogue = i > 0 && kernels[i - 1].arch == k.arch && kernels[i - 1].descriptor == k.descriptor;
     place = same_catalogue ? place + 1 : 0;
-    const int values[] = {k.arch.number, static_cast<int>(k.config.activation), k.config.zero_points ? 1 : 0,
-                          static_cast<int>(k.config.scale_class), place};
+    const int values[] = {k.arch.number << 8 | k.arch.suffix, static_cast<int>(k.config.activation),
+                          k.config.zero_points ? 1 : 0, static_cast<int>(k.config.scale_class), place};
     std::set<Pair> pairs;
     for (int a = 0; a < 5; ++a) {
       for (int b = a + 1; b < 5; ++b) pairs.emplace(a, values[a], b, values[b]);
