@@ -64,13 +64,13 @@ case $what in
 import json, sys
 runs = [json.loads(line) for line in sys.stdin]
 print(len(runs), sum(run["executions"] for run in runs), sum(run["findings"] for run in runs) if runs else 1)')
-      figure faults.fuzz_findings "$findings" "== 0" "$([ "$findings" = 0 ] && echo true || echo false)" \
+      figure faults.fuzz_findings "$findings" "= 0" "$([ "$findings" = 0 ] && echo true || echo false)" \
         "$executions executions of $targets targets, $seconds s each, under AddressSanitizer and UndefinedBehaviorSanitizer"
       read -r tested apply < <(python3 "$here/tests/support/check_faults.py" "$here" | python3 -c '
 import json, sys
 table = json.load(sys.stdin)
 print(table["tested"], table["apply"])')
-      figure faults.rows_tested "$(python3 -c "print(round($tested / $apply, 3))")" "== 1" \
+      figure faults.rows_tested "$(python3 -c "print(round($tested / $apply, 3))")" "= 1" \
         "$([ "$tested" = "$apply" ] && echo true || echo false)" "$tested of the $apply rows of docs/faults.md that apply"
     fi
     ;;
