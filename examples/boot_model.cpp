@@ -1,9 +1,10 @@
 // An engine's boot in one page: ask the daemon for every kernel that a model's layers need, in one request.
 //
-//   boot_model --format w4a16-bf16-g128-zp --max-m 8192 --arch sm_90 --sm-count 132 qkv_proj:6144:4096 o_proj:4096:4096 ...
+//   boot_model --format w4a16-bf16-g128-zp --max-m 8192 --arch sm_90 --sm-count 132 qkv_proj:6144:4096 o_proj:4096:4096
+//   ...
 //
-// With --arch no GPU and no driver are needed. Without, device 0 is asked what it is, and the kernels are loaded into it.
-// Prints one line: the kernels in hand, where they came from, and the time from the start of main.
+// With --arch no GPU and no driver are needed. Without, device 0 is asked what it is, and the kernels are loaded into
+// it. Prints one line: the kernels in hand, where they came from, and the time from the start of main.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -51,12 +52,18 @@ int main(int argc, char** argv) {
       if (i + 1 == argc) fail("option \"" + word + "\" needs a value");
       return std::string(argv[++i]);
     };
-    if (word == "--format") format = value();
-    else if (word == "--arch") arch = value();
-    else if (word == "--max-m") max_m = number(value(), "max-m");
-    else if (word == "--sm-count") sm_count = number(value(), "sm-count");
-    else if (word.rfind("--", 0) == 0) fail("unknown option \"" + word + "\"");
-    else specs.push_back(word);
+    if (word == "--format")
+      format = value();
+    else if (word == "--arch")
+      arch = value();
+    else if (word == "--max-m")
+      max_m = number(value(), "max-m");
+    else if (word == "--sm-count")
+      sm_count = number(value(), "sm-count");
+    else if (word.rfind("--", 0) == 0)
+      fail("unknown option \"" + word + "\"");
+    else
+      specs.push_back(word);
   }
   if (specs.empty()) fail("no layers; each is NAME:N:K");
 

@@ -1,8 +1,8 @@
 #include "base/result.hpp"
 
-#include <gtest/gtest.h>
-
 #include <memory>
+
+#include <gtest/gtest.h>
 
 namespace cubind {
 namespace {
