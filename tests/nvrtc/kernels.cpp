@@ -51,7 +51,7 @@ std::string read_all(int fd) {
 
 const Toolchain& test_toolchain() {
   static const Toolchain found = [] {
-    auto toolchains = find_toolchains({}, {});
+    auto toolchains = find_toolchains({CUBIND_TEST_NVRTC}, {});
     if (!toolchains.ok() || toolchains->empty()) std::fputs("no NVRTC on this machine\n", stderr), std::exit(1);
     return toolchains->front();
   }();

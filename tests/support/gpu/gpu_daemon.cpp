@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <vector>
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -26,12 +27,16 @@ Status OwnDaemon::start(const std::string& program) {
   folder = pattern;
   socket = folder + "/cubind.sock";
   const std::string store = folder + "/store";
-  const char* arguments[] = {program.c_str(),          "--socket", socket.c_str(), "--store", store.c_str(),
-                             "--allow-any-filesystem", "true",     "--log-level",  "warn",    nullptr};
+  std::vector<const char*> arguments = {program.c_str(),          "--socket", socket.c_str(), "--store", store.c_str(),
+                                        "--allow-any-filesystem", "true",     "--log-level",  "warn"};
+  if (const char* nvrtc = std::getenv("CUBIND_NVRTC"); nvrtc != nullptr) {
+    arguments.insert(arguments.end(), {"--toolchain-path", nvrtc});
+  }
+  arguments.push_back(nullptr);
   pid = ::fork();
   if (pid == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // of the thread that forks: the main thread of these programs
-    ::execv(program.c_str(), const_cast<char**>(arguments));
+    ::execv(program.c_str(), const_cast<char**>(arguments.data()));
     ::_exit(127);
   }
   if (pid > 0) return {};

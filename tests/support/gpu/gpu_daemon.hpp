@@ -1,6 +1,7 @@
 // The daemon a GPU test or bench asks: the one at $CUBIND_SOCKET, or one of its own, started from the `cubind` beside
 // the program (../bin, ../../bin or the same folder; $CUBIND_DAEMON names another) with an empty store in a temporary
-// folder. That one ends with the program, however the program ends; the folder is removed at exit().
+// folder; its only toolchain is $CUBIND_NVRTC, if that is set. It ends with the program, however the program ends; the
+// folder is removed at exit().
 #pragma once
 
 #include <string>
