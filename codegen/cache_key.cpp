@@ -9,6 +9,10 @@
 
 namespace cubind {
 
+std::uint32_t launch_abi_of(const GemmConfig& config) {
+  return config.kernel == GemmKernel::wgmma ? kMappedLaunchAbi : kPlainLaunchAbi;
+}
+
 Result<KeyedUnit> make_keyed_unit(const GemmDescriptor& descriptor, const GemmConfig& config, Arch arch,
                                   const Toolchain& toolchain) {
   if (!compiles_for(toolchain, arch)) {
@@ -38,7 +42,7 @@ Result<KeyedUnit> make_keyed_unit(const GemmDescriptor& descriptor, const GemmCo
   fields.headers = headers_digest(unit.headers).hex();
   fields.options = unit.options;
   fields.program = kProgramName;
-  fields.launch_abi = config.kernel == GemmKernel::wgmma ? kMappedLaunchAbi : kPlainLaunchAbi;
+  fields.launch_abi = launch_abi_of(config);
   fields.weight_layout = kWeightLayout;
   const auto hasher = hash_fields(fields);
   unit.key = hasher.finish();

@@ -20,6 +20,9 @@ struct KeyedUnit {
   std::vector<Ingredient> ingredients;  // what was hashed, in order
 };
 
+// What its kernel takes and how it is launched: protocol/kernel_abi.hpp.
+std::uint32_t launch_abi_of(const GemmConfig& config);
+
 // descriptor -> canonical descriptor, config -> emitted source, headers -> their closure's digest, toolchain ->
 // identity, options in order without the seed. `arch` is a code_arch(). Pure, thread-safe; memoise above if hot.
 Result<KeyedUnit> make_keyed_unit(const GemmDescriptor& descriptor, const GemmConfig& config, Arch arch,

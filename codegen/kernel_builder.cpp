@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "codegen/cache_key.hpp"
 #include "codegen/cubin/cubin_reader.hpp"
 #include "codegen/device/tile/smem_layout.cuh"
 #include "codegen/plan/planner.hpp"
@@ -58,7 +59,7 @@ Result<Artifact> make_artifact(const CompileUnit& unit, const GemmDescriptor& de
   info.name = short_name(canonical(descriptor)) + "-" + config_name(config);
   info.entry = entry.name;
   info.arch = unit.arch;
-  info.launch_abi = mapped ? kMappedLaunchAbi : kPlainLaunchAbi;
+  info.launch_abi = launch_abi_of(config);
   info.weight_layout = kWeightLayout;
   info.tile_m = config.tile_m;
   info.tile_n = config.tile_n;

@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "codegen/cache_key.hpp"
 #include "codegen/plan/planner.hpp"
 #include "protocol/kernel_abi.hpp"
 #include "protocol/limits.hpp"
@@ -74,7 +75,6 @@ Result<PlannedRequest> RequestPlanner::plan(const KernelsRequest& request) {
   PlannedRequest planned;
   const Toolchain* toolchain = nullptr;
   if (!request.layers.empty() || !request.kernels.empty()) {
-    CUBIND_CHECK(check_version("launch_abi", request.launch_abi, kLaunchAbi));
     CUBIND_CHECK(check_version("weight_layout", request.weight_layout, kWeightLayout));
     CUBIND_TRY(toolchain, choose_toolchain(all_, request.toolchain, configured_));
   }
@@ -114,6 +114,9 @@ Result<PlannedRequest> RequestPlanner::plan(const KernelsRequest& request) {
     auto found = layer({spec.descriptor, request.arch, toolchain, 0, 0, 0, 0, false, spec.config});
     if (!found.ok()) return in("kernel " + std::to_string(i), std::move(found).error());
     add((*found)->kernels);
+  }
+  for (const auto& kernel : planned.kernels) {
+    CUBIND_CHECK(check_version("launch_abi", request.launch_abi, launch_abi_of(kernel->config)));
   }
   for (const auto& key : request.keys) {
     if (!seen.insert(key).second) continue;

@@ -71,7 +71,7 @@ Result<Catalogue> fetch(Client& client, const GemmDescriptor& descriptor, const 
   KernelsRequest request;
   request.arch = device.arch;
   request.sm_count = device.sm_count;
-  request.launch_abi = {kLaunchAbi, kLaunchAbi};
+  request.launch_abi = {kPlainLaunchAbi, kLaunchAbi};
   request.weight_layout = {kWeightLayout, kWeightLayout};
   request.whole_catalogue = true;
   for (const LayerShape& shape : arguments.shapes) {

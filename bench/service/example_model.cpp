@@ -19,7 +19,7 @@ KernelsRequest request_of(std::vector<LayerSpec> layers) {
   KernelsRequest request;
   request.arch = kArch;
   request.sm_count = kSmCount;
-  request.launch_abi = {kLaunchAbi, kLaunchAbi};
+  request.launch_abi = {kPlainLaunchAbi, kLaunchAbi};
   request.weight_layout = {kWeightLayout, kWeightLayout};
   request.layers = std::move(layers);
   return request;

@@ -81,7 +81,7 @@ KernelsRequest request_for(const GetOptions& options) {
   request.sm_count = kDefaultSmCount;
   request.mode = options.hit_only ? RequestMode::hit_only : RequestMode::wait;
   request.toolchain = options.kernel.toolchain;
-  request.launch_abi = {kLaunchAbi, kLaunchAbi};
+  request.launch_abi = {kPlainLaunchAbi, kLaunchAbi};
   request.weight_layout = {kWeightLayout, kWeightLayout};
   request.with_code = !options.output.empty();
   if (options.kernel.key.is_zero()) {

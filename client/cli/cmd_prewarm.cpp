@@ -86,7 +86,7 @@ KernelsRequest request_for(const PrewarmOptions& options, const std::vector<Mode
   request.mode = options.wait ? RequestMode::wait : RequestMode::prefetch;
   request.priority = options.priority;
   request.toolchain = options.toolchain;
-  request.launch_abi = {kLaunchAbi, kLaunchAbi};
+  request.launch_abi = {kPlainLaunchAbi, kLaunchAbi};
   request.weight_layout = {kWeightLayout, kWeightLayout};
   request.with_code = false;
   request.whole_catalogue = true;

@@ -62,7 +62,11 @@ TEST_F(RequestPlannerTest, AnOldClientAndAnOldDaemonAreToldApart) {
   request.launch_abi = {0, 0};
   EXPECT_EQ(refusal(request).code, ErrorCode::not_supported);
   EXPECT_NE(refusal(request).message.find("the client is old"), std::string::npos);
-  request.launch_abi = {kLaunchAbi, kLaunchAbi};
+  request.launch_abi = {kLaunchAbi + 1, kLaunchAbi + 2};
+  EXPECT_NE(refusal(request).message.find("the daemon is old"), std::string::npos);
+  request.launch_abi = {kPlainLaunchAbi, kPlainLaunchAbi};  // all that this layer's kernels need
+  EXPECT_TRUE(planner.plan(request).ok());
+  request.launch_abi = {kPlainLaunchAbi, kLaunchAbi};
   request.weight_layout = {kWeightLayout + 1, kWeightLayout + 2};
   EXPECT_NE(refusal(request).message.find("weight_layout"), std::string::npos);
   EXPECT_NE(refusal(request).message.find("the daemon is old"), std::string::npos);
