@@ -191,8 +191,10 @@ void StructReader::texts(std::size_t pointer, std::vector<std::string>& values, 
 void StructReader::text_at(std::size_t pointer_word, std::string& value, const char* name) const {
   const auto items = elements(pointer_word, ElementSize::byte);
   if (items.first == 0) return;
-  const auto* begin = reinterpret_cast<const char*>(message_.segment_.data()) + items.first * 8;
-  if (items.count == 0 || begin[items.count - 1] != '\0') {
+  // An empty list may point anywhere: not even the address of its first byte may be formed.
+  const auto* begin =
+      items.count == 0 ? nullptr : reinterpret_cast<const char*>(message_.segment_.data()) + items.first * 8;
+  if (begin == nullptr || begin[items.count - 1] != '\0') {
     message_.corrupt("a text does not end in a zero byte");
     return;
   }
