@@ -8,9 +8,6 @@
 namespace cubind {
 namespace {
 
-// Versions this library can launch. Both begin at 1: there is no older one to understand.
-constexpr VersionRange kLaunchAbis{1, kLaunchAbi};
-constexpr VersionRange kWeightLayouts{1, kWeightLayout};
 constexpr std::uint32_t kMaxThreads = 1024;  // a block of any device
 
 KernelsRequest request_of(const std::vector<LayerSpec>& layers, const PrepareOptions& options) {

@@ -51,7 +51,7 @@ struct GemmParams {
   unsigned ldx, ldo;           // in elements; ldx a multiple of 8
   unsigned k_groups;           // kg
   unsigned group_shift;        // group of k is k >> group_shift: 5, 6, 7, ...; 31 for per channel
-  unsigned splits;             // gridDim.z
+  unsigned splits;             // launch_abi 1: gridDim.z
   unsigned k_tiles_per_split;  // split z does k tiles [z * this, min((z + 1) * this, ceil(kp / tile_k)))
 };
 

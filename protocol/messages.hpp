@@ -14,6 +14,7 @@
 #include "protocol/arch.hpp"
 #include "protocol/artifact.hpp"
 #include "protocol/gemm_descriptor.hpp"
+#include "protocol/kernel_abi.hpp"
 
 namespace cubind {
 
@@ -63,6 +64,10 @@ struct VersionRange {
   std::uint32_t min = 0, max = 0;
   bool operator==(const VersionRange&) const = default;
 };
+
+// What clients of this version can launch, and how they pack: all there has been so far.
+inline constexpr VersionRange kLaunchAbis{kPlainLaunchAbi, kLaunchAbi};
+inline constexpr VersionRange kWeightLayouts{1, kWeightLayout};
 
 // One GEMM layer: every m from 1 to max_m.
 struct LayerSpec {

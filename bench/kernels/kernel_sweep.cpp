@@ -15,7 +15,6 @@
 #include "client/client.hpp"
 #include "client/driver/device.hpp"
 #include "client/loaded_layer.hpp"
-#include "protocol/kernel_abi.hpp"
 #include "tests/support/gpu/gpu_daemon.hpp"
 
 namespace cubind::bench {
@@ -71,8 +70,8 @@ Result<Catalogue> fetch(Client& client, const GemmDescriptor& descriptor, const 
   KernelsRequest request;
   request.arch = device.arch;
   request.sm_count = device.sm_count;
-  request.launch_abi = {kPlainLaunchAbi, kLaunchAbi};
-  request.weight_layout = {kWeightLayout, kWeightLayout};
+  request.launch_abi = kLaunchAbis;
+  request.weight_layout = kWeightLayouts;
   request.whole_catalogue = true;
   for (const LayerShape& shape : arguments.shapes) {
     request.layers.push_back({descriptor, shape.n, shape.k, arguments.tokens.back()});

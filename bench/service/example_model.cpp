@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "client/model/model_layers.hpp"
-#include "protocol/kernel_abi.hpp"
 
 namespace cubind::bench {
 
@@ -19,8 +18,8 @@ KernelsRequest request_of(std::vector<LayerSpec> layers) {
   KernelsRequest request;
   request.arch = kArch;
   request.sm_count = kSmCount;
-  request.launch_abi = {kPlainLaunchAbi, kLaunchAbi};
-  request.weight_layout = {kWeightLayout, kWeightLayout};
+  request.launch_abi = kLaunchAbis;
+  request.weight_layout = kWeightLayouts;
   request.layers = std::move(layers);
   return request;
 }

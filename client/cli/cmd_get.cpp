@@ -12,7 +12,6 @@
 #include "client/cli/commands.hpp"
 #include "client/cli/output.hpp"
 #include "client/cli/progress.hpp"
-#include "protocol/kernel_abi.hpp"
 
 namespace cubind::cli {
 
@@ -81,8 +80,8 @@ KernelsRequest request_for(const GetOptions& options) {
   request.sm_count = kDefaultSmCount;
   request.mode = options.hit_only ? RequestMode::hit_only : RequestMode::wait;
   request.toolchain = options.kernel.toolchain;
-  request.launch_abi = {kPlainLaunchAbi, kLaunchAbi};
-  request.weight_layout = {kWeightLayout, kWeightLayout};
+  request.launch_abi = kLaunchAbis;
+  request.weight_layout = kWeightLayouts;
   request.with_code = !options.output.empty();
   if (options.kernel.key.is_zero()) {
     request.kernels.push_back(options.kernel.spec);

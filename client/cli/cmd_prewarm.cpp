@@ -9,7 +9,6 @@
 #include "client/cli/progress.hpp"
 #include "client/model/model_layers.hpp"
 #include "codegen/plan/planner.hpp"
-#include "protocol/kernel_abi.hpp"
 
 namespace cubind::cli {
 
@@ -86,8 +85,8 @@ KernelsRequest request_for(const PrewarmOptions& options, const std::vector<Mode
   request.mode = options.wait ? RequestMode::wait : RequestMode::prefetch;
   request.priority = options.priority;
   request.toolchain = options.toolchain;
-  request.launch_abi = {kPlainLaunchAbi, kLaunchAbi};
-  request.weight_layout = {kWeightLayout, kWeightLayout};
+  request.launch_abi = kLaunchAbis;
+  request.weight_layout = kWeightLayouts;
   request.with_code = false;
   request.whole_catalogue = true;
   for (const auto& layer : layers) request.layers.push_back({layer.descriptor, layer.n, layer.k, options.max_m});

@@ -51,7 +51,28 @@ constexpr CostConstants scaled(const DataSheet& sheet) {
   return cost;
 }
 
-// Limits: CUDA programming guide, compute capabilities.
+// Limits, here and below: CUDA programming guide, compute capabilities.
+constexpr ArchSpec kHopper = {.arch = {90, '\0'},
+                              .device = "H200",
+                              .smem_per_block = 227 * KiB,
+                              .smem_per_sm = 228 * KiB,
+                              .threads_per_sm = 2048,
+                              .blocks_per_sm = 32,
+                              .nominal_sm_count = 132,
+                              .bf16 = true,
+                              .async_copy = true,
+                              .mma = MmaKind::mma_m16n8k16,
+                              .cost = kH200};
+
+// sm_90a. Its kernels have passed on the GPU by themselves and in the emulator, but not yet through daemon and client:
+// until then requests for it get sm_90's code.
+constexpr ArchSpec with_wgmma(ArchSpec spec) {
+  spec.arch.suffix = 'a';
+  spec.wgmma = true;
+  spec.served = false;
+  return spec;
+}
+
 constexpr ArchSpec kSpecs[] = {
     {.arch = {75, '\0'},
      .device = "T4",
@@ -63,8 +84,6 @@ constexpr ArchSpec kSpecs[] = {
      .bf16 = false,
      .async_copy = false,
      .mma = MmaKind::mma_m16n8k8,
-     .wgmma = false,
-     .served = true,
      .cost = scaled(
          {.sm_count = 40, .clock_ghz = 1.59, .dram_gb_per_s = 320, .mma_clocks = 16, .smem_bytes_per_clock = 64})},
     {.arch = {80, '\0'},
@@ -77,8 +96,6 @@ constexpr ArchSpec kSpecs[] = {
      .bf16 = true,
      .async_copy = true,
      .mma = MmaKind::mma_m16n8k16,
-     .wgmma = false,
-     .served = true,
      .cost = scaled({.sm_count = 108, .clock_ghz = 1.41, .dram_gb_per_s = 2039, .mma_clocks = 8})},
     {.arch = {86, '\0'},
      .device = "A40",
@@ -90,8 +107,6 @@ constexpr ArchSpec kSpecs[] = {
      .bf16 = true,
      .async_copy = true,
      .mma = MmaKind::mma_m16n8k16,
-     .wgmma = false,
-     .served = true,
      .cost = scaled({.sm_count = 84, .clock_ghz = 1.74, .dram_gb_per_s = 696, .mma_clocks = 16})},
     {.arch = {89, '\0'},
      .device = "RTX 4090",
@@ -103,37 +118,9 @@ constexpr ArchSpec kSpecs[] = {
      .bf16 = true,
      .async_copy = true,
      .mma = MmaKind::mma_m16n8k16,
-     .wgmma = false,
-     .served = true,
      .cost = scaled({.sm_count = 128, .clock_ghz = 2.52, .dram_gb_per_s = 1008, .mma_clocks = 32})},
-    {.arch = {90, '\0'},
-     .device = "H200",
-     .smem_per_block = 227 * KiB,
-     .smem_per_sm = 228 * KiB,
-     .threads_per_sm = 2048,
-     .blocks_per_sm = 32,
-     .nominal_sm_count = 132,
-     .bf16 = true,
-     .async_copy = true,
-     .mma = MmaKind::mma_m16n8k16,
-     .wgmma = false,
-     .served = true,
-     .cost = kH200},
-    {.arch = {90, 'a'},
-     .device = "H200",
-     .smem_per_block = 227 * KiB,
-     .smem_per_sm = 228 * KiB,
-     .threads_per_sm = 2048,
-     .blocks_per_sm = 32,
-     .nominal_sm_count = 132,
-     .bf16 = true,
-     .async_copy = true,
-     .mma = MmaKind::mma_m16n8k16,
-     .wgmma = true,
-     // Its kernels have passed on the GPU by themselves and in the emulator, but not yet through daemon and client.
-     // Until then requests for sm_90a get sm_90's code.
-     .served = false,
-     .cost = kH200},
+    kHopper,
+    with_wgmma(kHopper),
     {.arch = {100, '\0'},
      .device = "B200",
      .smem_per_block = 227 * KiB,
@@ -144,8 +131,6 @@ constexpr ArchSpec kSpecs[] = {
      .bf16 = true,
      .async_copy = true,
      .mma = MmaKind::mma_m16n8k16,
-     .wgmma = false,
-     .served = true,
      .cost = scaled({.sm_count = 148, .clock_ghz = 1.85, .dram_gb_per_s = 8000, .mma_clocks = 6})},
     {.arch = {120, '\0'},
      .device = "RTX 5090",
@@ -157,8 +142,6 @@ constexpr ArchSpec kSpecs[] = {
      .bf16 = true,
      .async_copy = true,
      .mma = MmaKind::mma_m16n8k16,
-     .wgmma = false,
-     .served = true,
      .cost = scaled({.sm_count = 170, .clock_ghz = 2.41, .dram_gb_per_s = 1792, .mma_clocks = 32})},
 };
 

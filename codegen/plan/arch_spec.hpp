@@ -38,9 +38,9 @@ struct ArchSpec {
   bool bf16;
   bool async_copy;
   MmaKind mma;
-  bool wgmma;   // GemmKernel::wgmma: wgmma, tensor copies, mbarriers
-  bool served;  // code_arch() gives it out
   CostConstants cost;
+  bool wgmma = false;  // GemmKernel::wgmma: wgmma, tensor copies, mbarriers
+  bool served = true;  // code_arch() gives it out
 };
 
 std::span<const ArchSpec> arch_specs();     // ascending

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "client/client.hpp"
-#include "protocol/kernel_abi.hpp"
 
 namespace {
 
@@ -31,8 +30,8 @@ Status run(int argc, char** argv) {
   KernelsRequest request;
   CUBIND_TRY(request.arch, arch_from_string(argv[2]));
   request.sm_count = static_cast<std::uint32_t>(std::strtoul(argv[3], nullptr, 10));
-  request.launch_abi = {kPlainLaunchAbi, kLaunchAbi};
-  request.weight_layout = {kWeightLayout, kWeightLayout};
+  request.launch_abi = kLaunchAbis;
+  request.weight_layout = kWeightLayouts;
   for (int i = 4; i < argc; ++i) {
     CUBIND_TRY(request.layers.emplace_back(), layer_from(argv[i]));
   }

@@ -66,7 +66,7 @@ TEST_F(RequestPlannerTest, AnOldClientAndAnOldDaemonAreToldApart) {
   EXPECT_NE(refusal(request).message.find("the daemon is old"), std::string::npos);
   request.launch_abi = {kPlainLaunchAbi, kPlainLaunchAbi};  // all that this layer's kernels need
   EXPECT_TRUE(planner.plan(request).ok());
-  request.launch_abi = {kPlainLaunchAbi, kLaunchAbi};
+  request.launch_abi = kLaunchAbis;
   request.weight_layout = {kWeightLayout + 1, kWeightLayout + 2};
   EXPECT_NE(refusal(request).message.find("weight_layout"), std::string::npos);
   EXPECT_NE(refusal(request).message.find("the daemon is old"), std::string::npos);
