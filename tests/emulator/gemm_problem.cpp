@@ -204,11 +204,14 @@ void check_gemm(const GemmConfig& config, void (*body)(const MappedGemmParams&),
                                       .splits = s.splits,
                                       .k_tiles_per_split = (k_tiles + s.splits - 1) / s.splits};
   if (mapped) encode_maps(params, config);
+  memory.mark_of_launch_before(x);
   const Reference expected = multiply(config, operands, s);
   for (unsigned launch = 0; launch < (s.splits > 1 ? 2 : 1); ++launch) {
     std::memset(out, 0xff, out_elements * 2);
     Machine machine(memory, schedule, s.seed + launch);
-    machine.launch({grid, config.threads(), smem_bytes(config)}, [&] { body(params); });
+    // Kernels with maps may be launched while the launch before, which writes x, still runs.
+    machine.launch({.grid = grid, .threads = config.threads(), .shared_bytes = smem_bytes(config), .dependent = mapped},
+                   [&] { body(params); });
     check_output(config, s, out, ldo, expected);
     for (unsigned i = 0; workspace != nullptr && i < kWorkspaceCounterBytes; ++i) {
       if (workspace[i] != 0) throw std::runtime_error("workspace: counters are not zero again");

@@ -2,11 +2,14 @@
 """Plants bugs in copies of the device headers, one at a time, and demands that the emulator finds each.
 
 A bug is one text substitution in one header. The changed header lies in a folder of its own that is searched first, so
-the probe is compiled from the real sources but for that one. The same probe without a bug must find nothing.
+the probe is compiled from the real sources but for that one. Bugs of one kernel ("wgmma: ...") are looked for with a probe of
+that kernel alone. The same probes without a bug must find nothing.
 
 usage: planted_bugs.py --source ROOT --work DIR --compiler CXX --library EMULATOR.a --context BOOST_CONTEXT [NAME ...]
 """
 import argparse
+import concurrent.futures
+import os
 import pathlib
 import shutil
 import subprocess
@@ -22,6 +25,10 @@ class Bug:
     header: str  # below codegen/device
     old: str  # occurs exactly once
     new: str
+
+    @property
+    def kernel(self):
+        return "wgmma" if self.name.startswith("wgmma: ") else "mma_sync"
 
 
 BUGS = [
@@ -108,6 +115,20 @@ BUGS = [
         "ptx::bar_sync(barrier_, kWarpGroupThreads);  // every", "// every"),
     Bug("wgmma: last split's steps left out", "tile/work_range.cuh",
         "block % splits * steps_per_split", "block % splits * (steps_per_split - 1)"),
+    Bug("wgmma: parity does not change from round to round", "pipeline/stage_ring.cuh",
+        "parity_ ^= 1;", ""),
+    Bug("wgmma: empty without waiting for the last warp", "kernel/gemm_wgmma.cuh",
+        "mbarrier_init(ring.empty(), kConfig.warps_n)", "mbarrier_init(ring.empty(), kConfig.warps_n - 1)"),
+    Bug("wgmma: more registers taken than given", "kernel/gemm_wgmma.cuh",
+        "kMultiplierRegisters = 240", "kMultiplierRegisters = 248"),
+    Bug("wgmma: activations read before the launch before is complete", "kernel/gemm_wgmma.cuh",
+        "      ptx::griddepcontrol_wait();\n", ""),
+    Bug("wgmma: more bytes announced than copied", "pipeline/fill_stages.cuh",
+        "(full, kSmem.weights);", "(full, kSmem.weights + 16);"),
+    Bug("wgmma: every step of a batch multiplies the first 16 k", "mainloop/wgmma_tile.cuh",
+        "* (kMmaK * 2 / 16)", "* 0"),
+    Bug("wgmma: descriptor of another swizzle", "mainloop/wgmma_tile.cuh",
+        "ptx::Swizzle::bytes_128", "ptx::Swizzle::bytes_64"),
 ]
 
 
@@ -116,8 +137,9 @@ def run(command, **kwargs):
                           stderr=subprocess.STDOUT, **kwargs)
 
 
-def probe(args, bug, folder):
-    """(exit code, output) of the probe with the bug planted, or without one."""
+def probe(args, bug, kernel, folder):
+    """(exit code, output) of the kernel's probe with the bug planted, or without one."""
+    folder.mkdir(parents=True)
     overlay = folder / "overlay"
     if bug:
         header = pathlib.Path(args.source) / DEVICE / bug.header
@@ -129,7 +151,7 @@ def probe(args, bug, folder):
         target.write_text(text.replace(bug.old, bug.new))
     source = pathlib.Path(args.source)
     program = folder / "probe"
-    built = run([args.compiler, "-std=c++20", "-O1", "-w", "-I", overlay, "-I", source / "tests/emulator/twin", "-I", source,
+    built = run([args.compiler, "-std=c++20", "-O1", "-w", f"-DCUBIND_PROBE_{kernel.upper()}", "-I", overlay, "-I", source / "tests/emulator/twin", "-I", source,
                  source / "tests/emulator/planted_bugs/probe.cpp", args.library, args.context, "-o", program])
     if built.returncode != 0:
         sys.exit(f'planted bug "{bug.name if bug else "none"}": does not compile\n{built.stdout}')
@@ -145,18 +167,20 @@ def main():
     args = parser.parse_args()
     missed = []
     shutil.rmtree(args.work, ignore_errors=True)
-    chosen = [None] + [bug for bug in BUGS if not args.names or bug.name in args.names]
-    for number, bug in enumerate(chosen):
-        folder = pathlib.Path(args.work) / f"{number:02}"
-        folder.mkdir(parents=True, exist_ok=True)
-        code, output = probe(args, bug, folder)
-        name = bug.name if bug else "(no bug)"
-        print(f"{name}: {'found' if code == 1 else 'nothing found' if code == 0 else f'exit {code}'}\n{output}", flush=True)
-        if code != (1 if bug else 0):
-            missed.append(name)
+    bugs = [bug for bug in BUGS if not args.names or bug.name in args.names]
+    chosen = [(None, kernel) for kernel in sorted({bug.kernel for bug in bugs})] + [(bug, bug.kernel) for bug in bugs]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        probes = [pool.submit(probe, args, bug, kernel, pathlib.Path(args.work) / f"{number:02}")
+                  for number, (bug, kernel) in enumerate(chosen)]
+        for (bug, kernel), running in zip(chosen, probes):
+            code, output = running.result()
+            name = bug.name if bug else f"(no bug in {kernel})"
+            print(f"{name}: {'found' if code == 1 else 'nothing found' if code == 0 else f'exit {code}'}\n{output}", flush=True)
+            if code != (1 if bug else 0):
+                missed.append(name)
     if missed:
         sys.exit("not as expected: " + "; ".join(missed))
-    print(f"{len(chosen) - 1} planted bugs, all found")
+    print(f"{len(bugs)} planted bugs, all found")
 
 
 if __name__ == "__main__":
