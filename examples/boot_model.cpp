@@ -1,6 +1,7 @@
 // An engine's boot in one page: ask the daemon for every kernel that a model's layers need, in one request.
 //
-//   boot_model --format w4a16-bf16-g128-zp --max-m 8192 --arch sm_90 --sm-count 132 qkv_proj:6144:4096 o_proj:4096:4096
+//   boot_model --format w4a16-bf16-g128-zp --max-m 8192 --arch sm_90a --sm-count 132 qkv_proj:6144:4096
+//   o_proj:4096:4096
 //   ...
 //
 // With --arch no GPU and no driver are needed. Without, device 0 is asked what it is, and the kernels are loaded into

@@ -32,7 +32,7 @@ fi
   exit 1
 }
 config=${config:-$examples/llama-3.1-8b-awq.json}
-arch=sm_90 max_m=8192 processes=8
+arch=sm_90a max_m=8192 processes=8
 
 root=$(mktemp -d "${TMPDIR:-/tmp}/cubind-quickstart.XXXXXX")
 chmod 755 "$root"

@@ -127,6 +127,14 @@ ordered_json result_json(const ArchResult& result) {
           {"kernels", std::move(kernels)}};
 }
 
+// What clients on GPUs of that number ask for, where it is not the arch itself (sm_90: sm_90a); else the arch.
+Arch asked_by_gpus(Arch arch) {
+  if (arch.suffix != '\0') return arch;
+  const auto archs = code_archs();
+  const Arch specific{arch.number, 'a'};
+  return std::find(archs.begin(), archs.end(), specific) == archs.end() ? arch : specific;
+}
+
 std::string result_line(const ArchResult& result) {
   const auto& s = result.summary;
   std::string line = to_string(result.arch) + ": " + std::to_string(s.total) +
@@ -190,7 +198,13 @@ Status run(const CommonOptions& common, const PrewarmOptions& options) {
     CUBIND_CHECK(print_json({{"layers", layers_json(*layers)}, {"archs", std::move(archs)}}));
   } else {
     std::string text;
-    for (const auto& result : results) text += result_line(result);
+    for (const auto& result : results) {
+      text += result_line(result);
+      const Arch asked = asked_by_gpus(result.arch);
+      const auto& made = options.archs;
+      if (asked == result.arch || std::find(made.begin(), made.end(), asked) != made.end()) continue;
+      text += "  but clients on such GPUs ask for " + to_string(asked) + ": prewarm that\n";
+    }
     CUBIND_CHECK(print_text(text));
   }
   return verdict(results, options.wait);

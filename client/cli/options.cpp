@@ -187,14 +187,14 @@ struct Grammar {
     text(sub, "FORMAT", raw.format, "Such as w4a16-bf16-g128, w4a16-f16-ch-zp", "What");
     text(sub, "--config", raw.config, "One of the catalogue, such as m16n64k128s4w1x1x4 (`can` lists them)", "What",
          "NAME");
-    text(sub, "--arch", raw.arch, "Architecture, such as sm_90", "What", "ARCH");
+    text(sub, "--arch", raw.arch, "Architecture, such as sm_90a", "What", "ARCH");
     toolchain(sub);
   }
 
   void prewarm() {
     CLI::App* sub = command("prewarm", "Kernels", "Compile and store every kernel that a model can use", prewarm_of);
     text(sub, "CONFIG", raw.config_file, "The model's config.json", "What")->required();
-    text(sub, "--arch", raw.arch, "Architectures, separated by commas: sm_80,sm_90", "What", "ARCH")->required();
+    text(sub, "--arch", raw.arch, "Architectures, separated by commas: sm_80,sm_90a", "What", "ARCH")->required();
     text(sub, "--tp", raw.tp, "Tensor-parallel ranks (default 1)", "What", "N");
     text(sub, "--max-m", raw.max_m, "Tokens of the largest batch (default 8192)", "What", "M");
     text(sub, "--dtype", raw.dtype, "Activations: float16 or bfloat16 (default: the config's, else float16)", "What",

@@ -10,7 +10,7 @@ Result<DeviceTarget> device_target(const DriverApi& api, Device device) {
   CUBIND_CU(api, device_get_attribute, &smem, DeviceAttribute::max_shared_memory_per_block_optin, device);
   DeviceTarget target;
   target.arch.number = static_cast<std::uint16_t>(10 * major + minor);
-  if (target.arch.number == 90) target.arch.suffix = 'a';  // wgmma and TMA code when there is some
+  if (target.arch.number == 90) target.arch.suffix = 'a';  // wgmma and TMA code
   target.sm_count = static_cast<std::uint32_t>(sm_count);
   target.max_smem_bytes = static_cast<std::uint32_t>(smem);
   return target;

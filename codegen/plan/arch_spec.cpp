@@ -64,12 +64,9 @@ constexpr ArchSpec kHopper = {.arch = {90, '\0'},
                               .mma = MmaKind::mma_m16n8k16,
                               .cost = kH200};
 
-// sm_90a. Its kernels have passed on the GPU by themselves and in the emulator, but not yet through daemon and client:
-// until then requests for it get sm_90's code.
 constexpr ArchSpec with_wgmma(ArchSpec spec) {
   spec.arch.suffix = 'a';
   spec.wgmma = true;
-  spec.served = false;
   return spec;
 }
 

@@ -40,7 +40,6 @@ struct ArchSpec {
   MmaKind mma;
   CostConstants cost;
   bool wgmma = false;  // GemmKernel::wgmma: wgmma, tensor copies, mbarriers
-  bool served = true;  // code_arch() gives it out
 };
 
 std::span<const ArchSpec> arch_specs();     // ascending

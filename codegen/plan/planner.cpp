@@ -44,19 +44,13 @@ std::uint32_t last_m(const GemmConfig& config) {
   return config.tile_m < 64 ? 8 * config.tile_m : limits::kMaxM;
 }
 
-// Its own, whether it is served or not, else its code's.
-Result<Arch> planned_arch(Arch arch) {
-  if (find_arch_spec(arch) != nullptr) return arch;
-  return code_arch(arch);
-}
-
 // Everything about one layer on one device that does not depend on m.
 class LayerPlanner {
  public:
   static Result<LayerPlanner> make(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_count, std::uint32_t n,
                                    std::uint32_t k) {
     CUBIND_CHECK(validate_shape(descriptor, n, k));
-    CUBIND_TRY(const Arch target, planned_arch(arch));
+    CUBIND_TRY(const Arch target, code_arch(arch));
     const auto& spec = *find_arch_spec(target);
     CUBIND_CHECK(check_served(descriptor, spec));
     if (sm_count == 0 || sm_count > kMaxSms) {
@@ -152,14 +146,6 @@ Status check_m(std::string_view field, std::uint32_t m) {
 
 std::vector<Arch> code_archs() {
   std::vector<Arch> archs;
-  for (const auto& spec : arch_specs()) {
-    if (spec.served) archs.push_back(spec.arch);
-  }
-  return archs;
-}
-
-std::vector<Arch> planned_archs() {
-  std::vector<Arch> archs;
   for (const auto& spec : arch_specs()) archs.push_back(spec.arch);
   return archs;
 }
@@ -179,7 +165,7 @@ Result<Arch> code_arch(Arch asked) {
 
 Result<std::vector<GemmConfig>> catalogue(const GemmDescriptor& descriptor, Arch arch) {
   CUBIND_CHECK(validate(descriptor));
-  CUBIND_TRY(const Arch target, planned_arch(arch));
+  CUBIND_TRY(const Arch target, code_arch(arch));
   const auto& spec = *find_arch_spec(target);
   CUBIND_CHECK(check_served(descriptor, spec));
   return make_catalogue(descriptor, spec);

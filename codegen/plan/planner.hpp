@@ -23,16 +23,12 @@ namespace cubind {
 
 inline constexpr std::size_t kMaxCatalogue = 12;
 
-// The target whose code an arch gets: its own if it is served, else the highest served one without suffix of its major
-// that is not above it (sm_87 -> sm_86, sm_103a -> sm_100, for now sm_90a -> sm_90). not_supported lists the served
-// ones.
+// The target whose code an arch gets: its own if it has one, else the highest one without suffix of its major that is
+// not above it (sm_87 -> sm_86, sm_103a -> sm_100). not_supported lists what there is.
 Result<Arch> code_arch(Arch asked);
 
-// sm_75, sm_80, ... as served, ascending.
+// sm_75, sm_80, ..., ascending.
 std::vector<Arch> code_archs();
-
-// Also those that are not served yet. The functions below take any of them; who serves kernels asks code_arch() first.
-std::vector<Arch> planned_archs();
 
 struct Plan {
   GemmConfig config;

@@ -65,7 +65,7 @@ bool full_run() {
 
 std::vector<KernelCase> all_kernels() {
   std::vector<KernelCase> kernels;
-  for (const auto arch : planned_archs()) {
+  for (const auto arch : code_archs()) {
     for (const char* format : {"w4a16-f16-g32", "w4a16-f16-g32-zp", "w4a16-f16-g64", "w4a16-f16-g64-zp",
                                "w4a16-bf16-g32", "w4a16-bf16-g32-zp", "w4a16-bf16-g64", "w4a16-bf16-g64-zp"}) {
       const auto descriptor = descriptor_from_name(format);

@@ -113,6 +113,7 @@ TEST_F(Commands, PrewarmOptionsReachTheDaemon) {
   const auto again = run({"prewarm", source_path("examples/llama-3.1-8b-awq.json"), "--arch", "sm_80,sm_90",
                           "--no-wait", "--priority", "foreground", "--max-cuda", "12080"});
   EXPECT_EQ(again.exit_code, 0) << again.err;  // queued is what --no-wait asks for
+  EXPECT_THAT(again.out, HasSubstr("but clients on such GPUs ask for sm_90a"));
   daemon_.stop();
   ASSERT_EQ(seen.size(), 2u);
   EXPECT_EQ(seen[0].arch, (Arch{80, '\0'}));

@@ -54,7 +54,7 @@ TEST(CostModel, KnowsThatOneTokenReadsWeightsAndManyTokensMultiply) {
 }
 
 TEST(ConfigCost, ResidentBlocksFitTheSm) {
-  for (const auto arch : planned_archs()) {
+  for (const auto arch : code_archs()) {
     const auto& spec = *find_arch_spec(arch);
     for (const auto& descriptor : served::descriptors(arch)) {
       const auto all = *catalogue(descriptor, arch);

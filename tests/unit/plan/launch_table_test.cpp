@@ -44,7 +44,7 @@ void expect_launchable(const GemmConfig& config, std::uint32_t splits, std::uint
 // Every target x served descriptor x layer: the table covers [1, max_m] without gaps, with configs that are reachable,
 // each of them used, neighbours different, and launches that are possible.
 TEST(LaunchTable, LawsHoldEverywhere) {
-  for (const auto arch : planned_archs()) {
+  for (const auto arch : code_archs()) {
     for (const auto& descriptor : served::descriptors(arch)) {
       for (const auto [n, k] : layers()) {
         for (const std::uint32_t sm_count : {16u, 132u}) {
@@ -111,7 +111,7 @@ TEST(LaunchTable, OfASmallerMaxMIsABeginningOfTheLargerOne) {
 }
 
 TEST(LaunchTable, ALayerUsesAtLeastThreeKernels) {
-  for (const auto arch : planned_archs()) {
+  for (const auto arch : code_archs()) {
     const auto descriptor = served::w4a16(DType::f16, 128, ZeroPointKind::integer);
     for (const auto [n, k] : kLlama8b) {
       for (const std::uint32_t sm_count : {16u, 132u}) {
@@ -130,7 +130,7 @@ TEST(LaunchTable, CoversTheLargestM) {
 }
 
 TEST(LaunchTable, DoesNotAlternateBetweenPlansThatAreNearlyEqual) {
-  for (const auto arch : planned_archs()) {
+  for (const auto arch : code_archs()) {
     const auto descriptor = served::w4a16(DType::f16, 128, ZeroPointKind::integer);
     const std::size_t most = arch == kHopper ? 24 : 32;
     for (const auto [n, k] : kLlama8b) {
