@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Measures and prints one JSON object a line: {"figure", "value", "bound", "holds", "detail"}.
 #   service [ARGUMENT...]   the daemon, its clients and its store; ARGUMENTs go to cubind-service-bench (--quick, --only GROUP)
-#   load [ARGUMENT...]      many clients, many connections, a long mixed load; ARGUMENTs go to cubind-load-bench (--quick)
-#   faults [ARGUMENT...]    kills, a restart with a full store, fuzzing, the table of docs/faults.md; --quick, --kills N
+#   load [ARGUMENT...]      10 million hits, 10,000 connections, 30 minutes of mixed load; ARGUMENTs go to cubind-load-bench
+#                           (--quick, --seconds N, --only GROUP)
+#   faults [ARGUMENT...]    a restart with 2 GB, 500 kills and more at named steps, 10 minutes of each fuzz target, the table of
+#                           docs/faults.md (--quick, --kills N, --only GROUP)
 #   gpu [ARGUMENT...]       the kernels on this machine's GPU, right and timed; ARGUMENTs go to gpu_gemm (--small, --only TEXT)
 # In a source tree it builds first; in a folder made by scripts/bundle.sh it runs what is there. Exit code 0 if all holds.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 
-usage() { sed -n '2,7s/^# \?//p' "$0" >&2; exit 2; }
+usage() { sed -n '2,9s/^# \?//p' "$0" >&2; exit 2; }
 [ $# -ge 1 ] || usage
 what=$1
 shift
@@ -57,9 +59,9 @@ case $what in
     build bench load_bench
     nvrtc_or_stop
     run "$service/cubind-load-bench" faults --nvrtc "$nvrtc" "$@"
-    if [ -f "$here/CMakeLists.txt" ]; then  # what only a source tree has
+    if [ -f "$here/CMakeLists.txt" ] && [[ " $* " != *" --only "* ]]; then  # what only a source tree has
       seconds=600
-      for argument in "$@"; do [ "$argument" = --quick ] && seconds=5; done
+      [[ " $* " != *" --quick "* ]] || seconds=5
       read -r targets executions findings < <("$here/scripts/fuzz.sh" --seconds $seconds | python3 -c '
 import json, sys
 runs = [json.loads(line) for line in sys.stdin]

@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# Builds the fuzz targets and runs each on its corpus: fuzz.sh [--seconds N] [--keep] [TARGET...]
+# Builds the fuzz targets and runs each on its corpus: fuzz.sh [--seconds N] [--jobs N] [--keep] [TARGET...]
 #   --seconds N   of each target (default 5)
+#   --jobs N      targets at a time (default: one for each processor)
 #   --keep        adds what covers something new to tests/fuzz/corpus, minimized
 # Prints one JSON object for each target: {"target", "executions", "findings"}. Exit code 1 if one finds something; its input is
 # then in build/fuzz/findings.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-seconds=5 keep=0 targets=()
+seconds=5 jobs=$(nproc) keep=0 targets=()
 while [ $# -gt 0 ]; do
   case $1 in
     --seconds) seconds=${2:?fuzz: --seconds needs a number}; shift 2 ;;
+    --jobs) jobs=${2:?fuzz: --jobs needs a number}; shift 2 ;;
     --keep) keep=1; shift ;;
     -*) echo "fuzz: unknown argument \"$1\"" >&2; exit 2 ;;
     *) targets+=("$1"); shift ;;
@@ -60,7 +62,7 @@ running=()
 for target in "${targets[@]}"; do
   run_one "$target" &
   running+=($!)
-  if [ ${#running[@]} -ge "$(nproc)" ]; then
+  if [ ${#running[@]} -ge "$jobs" ]; then
     wait "${running[0]}" || failed=1
     running=("${running[@]:1}")
   fi

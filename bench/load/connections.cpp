@@ -62,15 +62,15 @@ Result<Figures> connection_figures(const Programs& programs) {
   CUBIND_CHECK(daemon.start(options));
   std::vector<UniqueFd> all;
   CUBIND_CHECK(add_connections(daemon, kFewConnections, all));
-  const auto few = daemon.resident_bytes();
+  const auto few = daemon.peak_resident_bytes();
   CUBIND_CHECK(add_connections(daemon, kManyConnections - kFewConnections, all));
-  const auto many = daemon.resident_bytes();
+  const auto many = daemon.peak_resident_bytes();
   all.clear();
   CUBIND_CHECK(daemon.stop());
   const auto megabytes = [](std::uint64_t bytes) { return fixed(static_cast<double>(bytes) / (1 << 20), 1) + " MB"; };
   return Figures{{"load.connection_memory_ratio", static_cast<double>(many) / static_cast<double>(few),
                   Figure::Bound::at_most, 2,
-                  "resident with " + std::to_string(kFewConnections) + ": " + megabytes(few) + ", with " +
+                  "peak with " + std::to_string(kFewConnections) + ": " + megabytes(few) + ", with " +
                       std::to_string(kManyConnections) + ": " + megabytes(many),
                   few != 0}};
 }

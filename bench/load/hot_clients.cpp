@@ -78,7 +78,7 @@ Result<Figures> hot_client_figures(const Programs& programs, std::size_t hits) {
   CUBIND_TRY(auto daemon, DaemonUnderTest::prepare(programs, "load"));
   CUBIND_CHECK(daemon.start({}));
   CUBIND_TRY(const auto configs, catalogue_of(layers.front()));
-  auto request = request_of_kernel(layers.front().descriptor, configs.front());
+  auto request = request_of_kernel({layers.front().descriptor, configs.front()});
   request.id = 1;
   {
     CUBIND_TRY(const auto client, daemon.connect("bench"));

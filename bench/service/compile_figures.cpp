@@ -22,7 +22,7 @@ Result<Figures> compile_figures(const Programs& programs, const LayerSpec& layer
   Samples ratios, ours, bare;
   bool same_bytes = true;
   const auto by_daemon = [&]() -> Result<KernelInHand> {
-    CUBIND_TRY(auto kernel, get_kernel(*client, request_of_kernel(layer.descriptor, name)));
+    CUBIND_TRY(auto kernel, get_kernel(*client, request_of_kernel({layer.descriptor, name})));
     if (kernel.reply.outcome != Outcome::built || kernel.reply.key != keyed.unit.key) {
       return Error{ErrorCode::internal, "the daemon did not compile the unit that was meant"};
     }

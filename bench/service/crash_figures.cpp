@@ -12,8 +12,8 @@
 
 #include "bench/service/example_model.hpp"
 #include "bench/service/figures.hpp"
+#include "bench/service/kernel_in_hand.hpp"
 #include "client/connection.hpp"
-#include "codegen/plan/planner.hpp"
 #include "protocol/gemm_descriptor.hpp"
 
 namespace cubind::bench {
@@ -29,24 +29,6 @@ constexpr std::size_t kAskedAtOnce = 3;
 constexpr milliseconds kConnectPause{2};
 constexpr milliseconds kPatience{120'000};
 constexpr milliseconds kDeathPatience{10'000};
-
-// Enough for all kills at one step: each kill comes with the second kernel that is published.
-Result<std::deque<KernelSpec>> kernels_to_ask_for(const GemmDescriptor& model) {
-  std::deque<KernelSpec> kernels;
-  for (const auto type : {DType::bf16, DType::f16}) {
-    for (const auto group : {128u, 32u}) {
-      for (const auto zero_point : {ZeroPointKind::none, ZeroPointKind::integer}) {
-        auto descriptor = model;
-        descriptor.activation = descriptor.output = descriptor.weight_scale_type = type;
-        descriptor.group_k = group;
-        descriptor.zero_point = zero_point;
-        CUBIND_TRY(const auto configs, reachable(descriptor, kArch, kMaxM));
-        for (const auto& config : configs) kernels.push_back({descriptor, config_name(config)});
-      }
-    }
-  }
-  return kernels;
-}
 
 // Everything that was ever answered, and whether each answer had the bytes of its digest and of all answers before it.
 struct Answers {
@@ -133,7 +115,8 @@ Result<Figures> crash_figures(const Programs& programs, const LayerSpec& layer, 
   std::string steps;
   for (const std::string step : kSteps) {
     CUBIND_TRY(auto daemon, DaemonUnderTest::prepare(programs, "crash-" + step));
-    CUBIND_TRY(auto kernels, kernels_to_ask_for(layer.descriptor));
+    const auto all = kernels_like(layer.descriptor, kArch);  // enough: each kill comes with the second one published
+    std::deque<KernelSpec> kernels(all.begin(), all.end());
     Answers answers;
     const auto check = [&]() -> Status {
       CUBIND_TRY(const auto lost_now, count_lost(daemon, answers));

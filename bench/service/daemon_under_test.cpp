@@ -84,6 +84,15 @@ std::uint64_t DaemonUnderTest::resident_bytes() const {
   return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
+std::uint64_t DaemonUnderTest::peak_resident_bytes() const {
+  std::ifstream file("/proc/" + std::to_string(process_.pid()) + "/status");
+  for (std::string name; file >> name;) {
+    std::uint64_t kilobytes = 0;
+    if (name == "VmHWM:" && file >> kilobytes) return kilobytes << 10;
+  }
+  return 0;
+}
+
 std::uint64_t DaemonUnderTest::open_descriptors() const {
   std::error_code gone;
   std::uint64_t count = 0;

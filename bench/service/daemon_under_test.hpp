@@ -30,11 +30,13 @@ class DaemonUnderTest {
   Result<int> wait_for_end(std::chrono::milliseconds patience);
   Result<std::unique_ptr<Client>> connect(const std::string& client_name) const;
 
+  int pid() const { return process_.pid(); }
   std::uint64_t compiles() const;  // since prepare(), over restarts
   // When the last counted compile ended in its worker, by the wall clock.
   std::chrono::system_clock::time_point last_compile_ended() const;
 
-  std::uint64_t resident_bytes() const;  // of the running process; 0 if it is gone
+  std::uint64_t resident_bytes() const;       // of the running process; 0 if it is gone
+  std::uint64_t peak_resident_bytes() const;  // the most it ever had
   std::uint64_t open_descriptors() const;
 
   const std::string& socket() const { return socket_; }

@@ -116,7 +116,7 @@ Result<KernelsRequest> hit_request(const LayerSpec& layer) {
   const auto largest = std::max_element(configs.begin(), configs.end(), [](const auto& a, const auto& b) {
     return a.tile_m * a.tile_n < b.tile_m * b.tile_n;
   });
-  auto request = request_of_kernel(descriptor, config_name(*largest));
+  auto request = request_of_kernel({descriptor, config_name(*largest)});
   request.arch = kHitArch;
   request.id = 1;
   return request;

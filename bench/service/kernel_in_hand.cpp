@@ -8,9 +8,9 @@
 
 namespace cubind::bench {
 
-KernelsRequest request_of_kernel(const GemmDescriptor& descriptor, const std::string& config) {
+KernelsRequest request_of_kernel(const KernelSpec& kernel) {
   auto request = request_of({});
-  request.kernels.push_back({descriptor, config});
+  request.kernels.push_back(kernel);
   return request;
 }
 
@@ -25,6 +25,24 @@ Result<KernelInHand> get_kernel(Client& client, const KernelsRequest& request) {
   }
   if (kernel->reply.code != ErrorCode::ok) return Error{kernel->reply.code, kernel->reply.message};
   return std::move(*kernel);
+}
+
+std::vector<KernelSpec> kernels_like(const GemmDescriptor& model, Arch arch) {
+  std::vector<KernelSpec> kernels;
+  for (const auto type : {DType::bf16, DType::f16}) {
+    for (const auto group : {128u, 64u, 32u}) {
+      for (const auto zero_point : {ZeroPointKind::none, ZeroPointKind::integer}) {
+        auto descriptor = model;
+        descriptor.activation = descriptor.output = descriptor.weight_scale_type = type;
+        descriptor.group_k = group;
+        descriptor.zero_point = zero_point;
+        const auto configs = reachable(descriptor, arch, kMaxM);
+        if (!configs.ok()) continue;
+        for (const auto& config : *configs) kernels.push_back({descriptor, config_name(config)});
+      }
+    }
+  }
+  return kernels;
 }
 
 Result<std::vector<std::string>> catalogue_of(const LayerSpec& layer) {

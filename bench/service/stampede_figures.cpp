@@ -56,7 +56,7 @@ Result<Figures> stampede_figures(const Programs& programs, std::size_t repeats) 
   repeats = std::min(repeats, configs.size());
   for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
     const auto before = daemon.compiles();
-    CUBIND_TRY(const auto receipts, stampede(daemon, request_of_kernel(layers.front().descriptor, configs[repeat])));
+    CUBIND_TRY(const auto receipts, stampede(daemon, request_of_kernel({layers.front().descriptor, configs[repeat]})));
     most_calls = std::max(most_calls, daemon.compiles() - before);
     std::set<Digest> digests;
     std::int64_t last = 0;

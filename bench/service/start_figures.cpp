@@ -101,11 +101,11 @@ Result<Figures> boot_figures(const Programs& programs, DaemonUnderTest& daemon, 
 Result<Figures> hit_before_toolchain_figures(DaemonUnderTest& daemon, const std::vector<LayerSpec>& layers) {
   // A kernel that is stored, and one that is not: groups of 32 are another class of kernels than the model's.
   CUBIND_TRY(const auto configs, catalogue_of(layers.front()));
-  const auto stored = request_of_kernel(layers.front().descriptor, configs.front());
+  const auto stored = request_of_kernel({layers.front().descriptor, configs.front()});
   auto other = layers.front().descriptor;
   other.group_k = 32;
   CUBIND_TRY(const auto other_configs, catalogue_of({other, layers.front().n, layers.front().k, 1}));
-  const auto cold = request_of_kernel(other, other_configs.front());
+  const auto cold = request_of_kernel({other, other_configs.front()});
 
   DaemonUnderTest::Options options;
   options.fault = "worker.start=sleep:" + std::to_string(kToolchainHold.count());
