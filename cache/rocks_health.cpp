@@ -2,9 +2,11 @@
 // how it is left depends on what failed, so recovery tries the mild way first: Resume, then close and open, then (only
 // for damage that came back) set the database aside and begin a new one. Losing a cache costs compiles, nothing else.
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fault_point.hpp"
 #include "cache/rocks_status.hpp"
@@ -27,7 +29,7 @@ const Clock& system_clock() {
 RocksStore::Impl::Impl(RocksStoreOptions options, StoreRoot root)
     : options_(std::move(options)),
       root_(std::move(root)),
-      folder_(root_.path() + "/v" + std::to_string(kRecordSchema)),
+      folder_(options_.root + "/v" + std::to_string(kRecordSchema)),
       clock_(options_.clock != nullptr ? options_.clock : &system_clock()) {}
 
 RocksStore::Impl::~Impl() {
@@ -121,9 +123,19 @@ void RocksStore::Impl::healed() {
 
 Status RocksStore::Impl::ready_to_write_locked() {
   if (database_ && !stats().degraded) {
-    if (const auto error = database_->background_errors().latched()) static_cast<void>(write_failed(*error));
+    if (!files_are_there()) {
+      static_cast<void>(write_failed({ErrorCode::unavailable, "store folder \"" + folder_ + "\" is gone"}));
+    } else if (const auto error = database_->background_errors().latched()) {
+      static_cast<void>(write_failed(*error));
+    }
   }
   return recover_locked();
+}
+
+// Files that are removed or unmounted stay open: the database would take records that nobody finds after a restart.
+bool RocksStore::Impl::files_are_there() const {
+  const auto current = folder_ + "/CURRENT";
+  return root_ && root_->is_there() && (::access(current.c_str(), F_OK) == 0 || errno == EACCES);
 }
 
 Status RocksStore::Impl::try_recover() {
@@ -147,13 +159,13 @@ Status RocksStore::Impl::recover_locked() {
   }
   if (CUBIND_FAULT_FAILS("store.recover"))
     return write_failed({ErrorCode::unavailable, "store recovery: told to fail"});
-  if (const auto left = free_bytes(root_.path()); left < kMinFreeBytes) {
+  if (const auto left = free_bytes(options_.root); left < kMinFreeBytes) {
     return write_failed({ErrorCode::resource_exhausted,
-                         "disk of \"" + root_.path() + "\" is full: " + std::to_string(left) + " bytes are free"});
+                         "disk of \"" + options_.root + "\" is full: " + std::to_string(left) + " bytes are free"});
   }
 
   bool damaged = false;
-  if (database_ && !database_->read_only()) {
+  if (database_ && !database_->read_only() && files_are_there()) {
     const auto latched = database_->background_errors().latched();
     damaged = latched && latched->code == ErrorCode::corruption;
     if (!damaged) {
@@ -163,11 +175,17 @@ Status RocksStore::Impl::recover_locked() {
         return {};
       }
     }
-    database_->db().DisableManualCompaction();  // tick() may be in one, holding database_mutex_
   }
+  if (database_) database_->db().DisableManualCompaction();  // tick() may be in one, holding database_mutex_
 
   const std::unique_lock database_lock(database_mutex_);
   close_database_locked();
+  if (!root_ || !root_->is_there()) {
+    root_.reset();  // its lock would stand against the new one
+    auto claimed = StoreRoot::claim(options_.root, options_.allow_any_filesystem);
+    if (!claimed) return write_failed(claimed.error());
+    root_.emplace(std::move(claimed).value());
+  }
   if (damaged && ++corruptions_latched_ >= kCorruptionsBeforeSetAside) {
     if (const auto moved = set_folder_aside(folder_); !moved) return write_failed(moved.error());
     ++set_aside_;

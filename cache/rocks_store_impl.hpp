@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <unordered_map>
@@ -96,6 +97,7 @@ class RocksStore::Impl {
   Status ready_to_write_locked();  // recovers first if it is time to try; wants database_mutex_ not held
   Status recover_locked();         // likewise
   Status probe();                  // can the database be written?
+  bool files_are_there() const;
   Error write_failed(const Error& error);
   void healed();
   std::uint64_t now_ms() const { return unix_ms(clock_->wall_now()); }
@@ -111,7 +113,7 @@ class RocksStore::Impl {
   void compact();
 
   const RocksStoreOptions options_;
-  const StoreRoot root_;
+  std::optional<StoreRoot> root_;  // none: gone, and not to be had again yet; belongs to write_mutex_
   const std::string folder_;
   const Clock* const clock_;
 

@@ -220,7 +220,7 @@ void RocksStore::Impl::look_after_other_folders() {
   std::uint64_t bytes = 0;
   const auto now = clock_->wall_now();
   const auto longest = std::chrono::milliseconds(std::uint64_t{options_.old_store_days} * kDayMs);
-  for (const auto& folder : find_other_folders(root_.path(), folder_)) {
+  for (const auto& folder : find_other_folders(options_.root, folder_)) {
     const bool old = options_.old_store_days != 0 && now - folder.last_written > longest;
     if (!old || !remove_folder(folder.path)) bytes += folder.bytes;
   }

@@ -134,6 +134,13 @@ Result<StoreRoot> StoreRoot::claim(const std::string& root, bool allow_any_files
   return claimed;
 }
 
+bool StoreRoot::is_there() const {
+  struct stat held {
+  }, found{};
+  if (lock_fd_ < 0 || ::fstat(lock_fd_, &held) != 0) return true;  // nothing to tell it by
+  return ::stat((path_ + "/lock").c_str(), &found) == 0 && found.st_dev == held.st_dev && found.st_ino == held.st_ino;
+}
+
 StoreRoot::StoreRoot(StoreRoot&& other) noexcept
     : path_(std::move(other.path_)), lock_fd_(std::exchange(other.lock_fd_, -1)) {}
 

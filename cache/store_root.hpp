@@ -26,6 +26,9 @@ class StoreRoot {
 
   const std::string& path() const { return path_; }
 
+  // False once the path leads somewhere else, or nowhere: removed, unmounted, something mounted over it.
+  bool is_there() const;
+
  private:
   StoreRoot(std::string path, int lock_fd) : path_(std::move(path)), lock_fd_(lock_fd) {}
 

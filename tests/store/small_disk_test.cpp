@@ -144,6 +144,30 @@ TEST_F(StoreOnSmallDiskTest, AReadOnlyDiskStillGivesItsHits) {
   EXPECT_TRUE(has(1) && has(2));
 }
 
+// Taken away as `umount --lazy` does it, with all its files open; then there is another disk, then the first again.
+TEST_F(StoreOnSmallDiskTest, ADiskThatIsTakenAwayIsMissedAndTakenBack) {
+  open();
+  ASSERT_TRUE(put(1).ok());
+  const auto aside = temp_ / "aside";
+  fs::create_directory(aside);
+  ASSERT_EQ(::mount(options_.root.c_str(), aside.c_str(), nullptr, MS_BIND, nullptr), 0);
+  ASSERT_EQ(::umount2(options_.root.c_str(), MNT_DETACH), 0);
+  fs::permissions(options_.root, fs::perms::owner_all);
+  EXPECT_FALSE(put(2).ok()) << "not acknowledged: nobody would find it again";
+  EXPECT_TRUE(store_->stats().degraded);
+  clock_.advance(options_.first_retry);
+  EXPECT_TRUE(put(3).ok()) << "on the disk that is there";
+  EXPECT_FALSE(has(1));
+
+  ASSERT_EQ(::mount(aside.c_str(), options_.root.c_str(), nullptr, MS_BIND, nullptr), 0);
+  ASSERT_EQ(::umount2(aside.c_str(), MNT_DETACH), 0);
+  EXPECT_FALSE(put(4).ok());
+  clock_.advance(options_.first_retry);
+  EXPECT_TRUE(put(4).ok());
+  EXPECT_TRUE(has(1) && has(4));
+  EXPECT_FALSE(has(3)) << "it is on the other disk";
+}
+
 TEST_F(StoreOnSmallDiskTest, AStoreThatCannotBeginOnAFullDiskBeginsLater) {
   fill(24);
   open();
