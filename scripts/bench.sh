@@ -79,6 +79,7 @@ print(table["tested"], table["apply"])')
   gpu)
     build gpu cubind cubind-worker gpu_programs
     run "$tests/gpu_gemm" "$@"
+    run "$tests/gpu_configs"
     run "$tests/gpu_runtime"
     run "$bench/layer_bench" --json
     ;;

@@ -12,10 +12,9 @@
 
 #include "bench/kernels/bench_arguments.hpp"
 #include "bench/kernels/rotated_weights.hpp"
-#include "client/client.hpp"
-#include "client/driver/device.hpp"
 #include "client/loaded_layer.hpp"
 #include "tests/support/gpu/gpu_daemon.hpp"
+#include "tests/support/gpu/whole_catalogue.hpp"
 
 namespace cubind::bench {
 namespace {
@@ -58,52 +57,10 @@ Result<Arguments> parse(int argc, char** argv) {
   return arguments;
 }
 
-// All kernels of the catalogue, and the planner's table of each shape.
-struct Catalogue {
-  std::vector<PreparedKernelPtr> kernels;
-  std::vector<TableReply> tables;
-};
-
-Result<Catalogue> fetch(Client& client, const GemmDescriptor& descriptor, const Arguments& arguments,
-                        const cuda::DeviceTarget& device) {
-  Catalogue fetched;
-  KernelsRequest request;
-  request.arch = device.arch;
-  request.sm_count = device.sm_count;
-  request.launch_abi = kLaunchAbis;
-  request.weight_layout = kWeightLayouts;
-  request.whole_catalogue = true;
-  for (const LayerShape& shape : arguments.shapes) {
-    request.layers.push_back({descriptor, shape.n, shape.k, arguments.tokens.back()});
-  }
-  std::optional<Error> failure;
-  KernelsCallbacks callbacks;
-  callbacks.table = [&](const TableReply& table) { fetched.tables.push_back(table); };
-  callbacks.kernel = [&](const KernelReply& reply, Bytes code) {
-    if (reply.code != ErrorCode::ok) {
-      failure = Error{reply.code, reply.message};
-      return;
-    }
-    auto kernel = std::make_shared<PreparedKernel>();
-    kernel->key = reply.key;
-    kernel->info = reply.info;
-    kernel->cubin = std::move(code);
-    kernel->arch_text = to_string(reply.info.arch);
-    fetched.kernels.push_back(std::move(kernel));
-  };
-  CUBIND_CHECK(client.kernels(std::move(request), callbacks));
-  if (failure) return *failure;
-  return fetched;
-}
-
-std::string config_of(const PreparedKernel& kernel) {
-  return kernel.info.name.substr(kernel.info.name.rfind('-') + 1);
-}
-
 class Sweep {
  public:
   Sweep(const GemmDescriptor& descriptor, const Arguments& arguments, const cuda::DeviceTarget& device,
-        const Catalogue& catalogue, std::FILE* csv)
+        const test::WholeCatalogue& catalogue, std::FILE* csv)
       : descriptor_(descriptor), arguments_(arguments), device_(device), catalogue_(catalogue), csv_(csv) {}
 
   Status shape(std::size_t index) {
@@ -164,11 +121,7 @@ class Sweep {
   Status time(const PreparedKernelPtr& kernel, std::uint32_t splits, std::size_t index, const RotatedWeights& rotated,
               LaunchArgs args) {
     const LayerShape shape = arguments_.shapes[index];
-    const std::uint32_t k_tiles = (shape.k + kernel->info.tile_k - 1) / kernel->info.tile_k;
-    PreparedLayer one;  // a table of one row
-    one.spec = {descriptor_, shape.n, shape.k, args.m};
-    one.rows = {{1, args.m, 0, splits, (k_tiles + splits - 1) / splits}};
-    one.kernels = {{kernel, Outcome::none}};
+    const auto one = test::single_kernel_layer({descriptor_, shape.n, shape.k, args.m}, kernel, splits);
     CUBIND_TRY(const auto loaded, LoadedLayer::load(test::gpu(), one, nullptr));
     args.workspace_bytes = one.workspace_bytes(args.m);
     const test::Buffer workspace(args.workspace_bytes + 256);
@@ -198,7 +151,7 @@ class Sweep {
     }
     best_ = std::min(best_, us);
     if (planned) planned_ = us;
-    const std::string config = config_of(kernel);
+    const std::string config = test::config_of(kernel);
     std::printf(
         "{\"n\": %u, \"k\": %u, \"m\": %u, \"config\": \"%s\", \"splits\": %u, \"us\": %.3f, \"planned\": %s}\n",
         shape.n, shape.k, m, config.c_str(), splits, us, planned ? "true" : "false");
@@ -211,7 +164,7 @@ class Sweep {
   const GemmDescriptor& descriptor_;
   const Arguments& arguments_;
   const cuda::DeviceTarget& device_;
-  const Catalogue& catalogue_;
+  const test::WholeCatalogue& catalogue_;
   std::FILE* csv_;
   test::Stream stream_;
   double best_ = 0, planned_ = 0;
@@ -233,7 +186,11 @@ Status run(Arguments arguments) {
   options.name = "kernel_sweep";
   options.connect_deadline = std::chrono::seconds(30);
   CUBIND_TRY(const auto client, Client::open(options));
-  CUBIND_TRY(const Catalogue catalogue, fetch(*client, descriptor, arguments, device));
+  std::vector<LayerSpec> layers;
+  for (const LayerShape& shape : arguments.shapes) {
+    layers.push_back({descriptor, shape.n, shape.k, arguments.tokens.back()});
+  }
+  CUBIND_TRY(const auto catalogue, test::fetch_catalogue(*client, layers, device));
   std::FILE* csv = arguments.csv.empty() ? nullptr : std::fopen(arguments.csv.c_str(), "w");
   if (!arguments.csv.empty() && csv == nullptr) {
     return Error{ErrorCode::invalid_argument, "csv \"" + arguments.csv + "\" cannot be written"};

@@ -68,8 +68,9 @@ class Tester {
     std::printf("%-22s %zu shapes, worst %s%s\n", name.c_str(), shapes.size(), worst_.text().c_str(),
                 failed_ == failed_before ? "" : "  FAILED");
     std::fflush(stdout);
-    double& figure = gemm.output == CUBIND_DTYPE_BF16 ? worst_bf16_ : worst_f16_;
-    figure = std::max(figure, worst_.relative);
+    Judgement& worst = gemm.output == CUBIND_DTYPE_BF16 ? worst_bf16_ : worst_f16_;
+    worst.relative = std::max(worst.relative, worst_.relative);
+    worst.largest = std::max(worst.largest, worst_.largest);
   }
 
   // Lines as `scripts/bench.sh` prints them.
@@ -82,8 +83,10 @@ class Tester {
       std::printf("{\"figure\": \"%s\", \"value\": %.3e, \"bound\": %g, \"holds\": %s, \"detail\": \"\"}\n", name,
                   value, bound, value <= bound ? "true" : "false");
     };
-    line("gpu.error_bf16", worst_bf16_, tolerance_of(DType::bf16));
-    line("gpu.error_f16", worst_f16_, tolerance_of(DType::f16));
+    line("gpu.error_bf16", worst_bf16_.relative, tolerance_of(DType::bf16));
+    line("gpu.error_f16", worst_f16_.relative, tolerance_of(DType::f16));
+    line("gpu.largest_error_bf16", worst_bf16_.largest, 8 * tolerance_of(DType::bf16));
+    line("gpu.largest_error_f16", worst_f16_.largest, 8 * tolerance_of(DType::f16));
     std::printf(
         "{\"figure\": \"gpu.failed\", \"value\": %d, \"bound\": 0, \"holds\": %s, \"detail\": \"%d launches\"}\n",
         failed_, failed_ == 0 ? "true" : "false", launches_);
@@ -191,7 +194,7 @@ class Tester {
   const cb::Client& client_;
   const Run& run_;
   Judgement worst_;
-  double worst_bf16_ = 0, worst_f16_ = 0;
+  Judgement worst_bf16_, worst_f16_;
   int failed_ = 0, launches_ = 0;
 };
 

@@ -109,7 +109,7 @@ std::string Judgement::text() const {
 }
 
 double tolerance_of(DType output) {
-  return output == DType::bf16 ? 3e-3 : 5e-4;
+  return output == DType::bf16 ? 2.5e-3 : 4e-4;
 }
 
 Reference::Reference(const Activations& x, const LayerWeights& weights, DType type, std::uint32_t rows, std::uint32_t n,

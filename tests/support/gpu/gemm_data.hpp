@@ -47,13 +47,14 @@ struct Judgement {
   double largest = 0;   // max |out - ref| / rms(ref)
   std::uint64_t not_finite = 0, outside = 0;
 
-  // Both bounds, nothing NaN, and nothing written outside [m][n].
+  // Both bounds, nothing NaN, and nothing written outside [m][n]. Ten tolerances for the largest error: rounding the
+  // exact result to bf16 is wrong by eight where an output is five times the rms, which large layers have.
   bool holds(double tolerance) const {
-    return relative <= tolerance && largest <= 8 * tolerance && not_finite == 0 && outside == 0;
+    return relative <= tolerance && largest <= 10 * tolerance && not_finite == 0 && outside == 0;
   }
   std::string text() const;
 };
-double tolerance_of(DType output);  // 3e-3 for bf16, 5e-4 for f16
+double tolerance_of(DType output);  // 2.5e-3 for bf16, 4e-4 for f16
 
 // Reference of x [rows][k] times the weights; a launch with fewer tokens is judged against its first rows.
 class Reference {
