@@ -36,7 +36,9 @@ RocksStore::Impl::~Impl() {
   static_cast<void>(flush_usage());
   const std::lock_guard write_lock(write_mutex_);
   const std::unique_lock database_lock(database_mutex_);
+  CUBIND_FAULT_POINT("store.close.begin");
   if (database_ && !database_->read_only() && !stats().degraded) database_->flush();
+  CUBIND_FAULT_POINT("store.close.flushed");
   close_database_locked();
 }
 

@@ -271,6 +271,7 @@ class Daemon final : public App {
          {"connections", metrics_.connections_open},
          {"grace_s", static_cast<std::int64_t>(config_.shutdown_grace.count())}});
     systemd::notify_stopping();
+    CUBIND_FAULT_POINT("daemon.drain");
     server_->stop_accepting();
     upkeep_.cancel();
     service_.drain([this] {

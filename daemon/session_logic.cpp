@@ -100,6 +100,7 @@ void SessionLogic::greet(ByteView payload) {
 
 void SessionLogic::dispatch(ByteView payload, SteadyTime now) {
   ++parts_.metrics.requests;
+  CUBIND_FAULT_POINT("session.request");
   auto request = codec::decode_request(payload);
   if (!request.ok()) {
     const auto id = codec::decode_request_id(payload);

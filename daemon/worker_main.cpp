@@ -98,6 +98,7 @@ class Zygote {
     Message job;
     UniqueFd unit, result;
     if (!receive(job, unit, result)) return false;
+    CUBIND_FAULT_POINT("zygote.before_fork");
     Child child{job.job, UniqueFd(::memfd_create("last_words", MFD_CLOEXEC))};
     const auto parent = ::getpid();
     const auto pid = ::fork();
@@ -115,6 +116,7 @@ class Zygote {
     }
     const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     children_.emplace(pid, std::move(child));
+    CUBIND_FAULT_POINT("zygote.after_fork");
     return send({Kind::started, job.job}, pidfd.get());
   }
 
@@ -133,6 +135,7 @@ class Zygote {
         ended.text = error.message;
       }
       children_.erase(found);
+      CUBIND_FAULT_POINT("zygote.before_end");
       send(ended);
     }
   }

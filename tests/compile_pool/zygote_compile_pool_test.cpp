@@ -285,6 +285,32 @@ TEST_F(ZygoteCompilePoolTest, WaitingIsNotComputing) {
   EXPECT_EQ(outcome("a"), "ok");
 }
 
+// Each zygote dies at its first job: the compile has its second chance, then its client is told.
+TEST_F(ZygoteCompilePoolTest, ACompileThatTakesTwoZygotesWithItIsGivenUpAndTheNextOneRuns) {
+  for (const char* fault : {"zygote.before_fork=kill", "zygote.after_fork=kill"}) {
+    ::setenv("CUBIND_FAULT", fault, 1);
+    start();
+    submit(fault, unit(kQuick));
+    EXPECT_EQ(outcome(fault),
+              "unavailable: the compile worker of \"" + toolchains_.front().id + "\" was ended by signal 9");
+    EXPECT_EQ(pool_->stats().started, 2u);
+    ::unsetenv("CUBIND_FAULT");
+    start();
+    const auto next = std::string("after ") + fault;
+    submit(next, unit(kQuick));
+    EXPECT_EQ(outcome(next), "ok");
+  }
+}
+
+// By then the result is in its pipe.
+TEST_F(ZygoteCompilePoolTest, AZygoteThatDiesBeforeItTellsOfAnEndCostsNoCompile) {
+  ::setenv("CUBIND_FAULT", "zygote.before_end=kill", 1);
+  start();
+  submit("whole", unit(kQuick));
+  EXPECT_EQ(outcome("whole"), "ok");
+  EXPECT_EQ(pool_->stats().started, 1u);
+}
+
 TEST_F(ZygoteCompilePoolTest, AChildThatIsKilledIsNotTheSourcesFault) {
   for (const char* fault : {"worker.before_compile=kill", "worker.after_compile=kill"}) {
     ::setenv("CUBIND_FAULT", fault, 1);

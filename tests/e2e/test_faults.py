@@ -146,7 +146,7 @@ class MemoryLimit(DaemonTest):
 
 @needs_fault_points
 class KilledAtAStep(DaemonTest):
-    STEPS = ("service.before_put", "store.put.before_write", "store.put.after_write", "service.after_put", "session.before_reply")
+    STEPS = ("session.request", "service.before_put", "store.put.before_write", "store.put.after_write", "service.after_put", "session.before_reply")
 
     def test_who_waits_is_served_by_the_next_daemon_with_at_most_one_more_compile(self):
         for step, config in zip(self.STEPS, configs(max_m="8192")):
@@ -160,6 +160,20 @@ class KilledAtAStep(DaemonTest):
             self.assertLessEqual(self.daemon.compiles() - before, 2, step)
             self.assertIn(self.json("get", FORMAT, "--arch", ARCH, "--config", config)["outcome"], ("hit_memory", "hit_disk"))
             self.assertEqual(self.daemon.stop(), 0)
+
+    def test_killed_while_it_stops_it_loses_nothing(self):
+        kernel = ["get", FORMAT, "--arch", ARCH, "--config", configs()[0]]
+        self.daemon.start()
+        self.ok(self.daemon.ctl(*kernel))
+        self.assertEqual(self.daemon.stop(), 0)
+        for step in ("daemon.drain", "store.usage.flush", "store.close.begin", "store.close.flushed"):
+            self.daemon.start(["env", f"CUBIND_FAULT={step}=kill", *self.daemon.command()])
+            self.assertEqual(self.json(*kernel)["outcome"], "hit_disk", step)
+            self.assertEqual(self.daemon.stop(), -9, step)
+        self.daemon.start()
+        self.assertEqual(self.json(*kernel)["outcome"], "hit_disk")
+        self.assertEqual(self.json("health")["state"], "ok")
+        self.assertEqual(self.daemon.compiles(), 1)
 
 
 @needs_fault_points
