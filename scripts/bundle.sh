@@ -32,19 +32,7 @@ install -m644 examples/*.json examples/*.cpp "$out/examples/"
 install -m755 scripts/{quickstart.sh,bench.sh,nvrtc_path.sh} "$out/scripts/"
 install -m644 README.md LICENSE "$out/"
 
-# The closure of shared libraries, without what must be the target's own: glibc, and NVRTC with what comes with it.
-theirs='^(linux-vdso|ld-linux.*|libc|libm|libpthread|libdl|librt|libresolv|libutil|libanl|libnss.*|libnvrtc.*)\.so'
 mapfile -t programs < <(find "$out"/bin "$out"/tests "$out"/bench -type f -executable)
-# ldd asks the loader, which finds nothing in lib/ yet and so answers with this machine's libraries.
-ldd "${programs[@]}" | awk '$2 == "=>" && $3 ~ /^\// {print $3}' | sort -u | while read -r library; do
-  name=$(basename "$library")
-  [[ $name =~ $theirs ]] || [ -e "$out/lib/$name" ] || install -m644 "$(readlink -f "$library")" "$out/lib/$name"
-done
-strip --strip-unneeded "${programs[@]}" "$out"/bench/service/*.so "$out"/lib/*.so.*
-
-# Nothing may be left that only this machine answers.
-if ldd "${programs[@]}" | awk '$2 == "=>" {print $1, $3}' | grep -Ev "$theirs" | grep -v " $(realpath "$out")/" | sort -u | grep .; then
-  echo "bundle: these libraries are not found in $out/lib" >&2
-  exit 1
-fi
+strip --strip-unneeded "${programs[@]}" "$out"/bench/service/*.so "$out"/lib/libcubind.so.0
+scripts/library_closure.sh "$out/lib" "${programs[@]}" >/dev/null
 echo "bundle: $out ($(du -sm --apparent-size "$out" | cut -f1) MiB)"

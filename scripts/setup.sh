@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what a Debian 12 machine lacks to build, test and run cubind: Debian packages, and NVRTC from NVIDIA's wheels if no
 # CUDA toolkit is installed. Works as root or with sudo; says what it does; does nothing when nothing is missing.
+#   scripts/setup.sh [PACKAGE...]   these too: what another script needs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,7 +11,8 @@ packages=(
   prometheus-cpp-dev
   libbenchmark-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libssl-dev libsystemd-dev
   clang libclang-rt-14-dev
-  binutils procps util-linux systemd valgrind
+  binutils procps util-linux systemd valgrind python3-yaml
+  "$@"
 )
 
 as_root() {
