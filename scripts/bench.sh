@@ -6,11 +6,14 @@
 #   faults [ARGUMENT...]    a restart with 2 GB, 500 kills and more at named steps, 10 minutes of each fuzz target, the table of
 #                           docs/faults.md (--quick, --kills N, --only GROUP)
 #   gpu [ARGUMENT...]       the kernels on this machine's GPU, right and timed; ARGUMENTs go to gpu_gemm (--small, --only TEXT)
+#   kernels [ARGUMENT...]   the kernels beside those of others, in one run, other lines: see bench/kernels/peers/measure.py; ARGUMENTs go
+#                           there. $CUBIND_PEERS is the folder that bench/kernels/peers/fetch.sh filled (unset: only PyTorch's own);
+#                           lines and tables are also written to $CUBIND_RESULTS (default: bench/results), kernels-DATE.{jsonl,md}
 # In a source tree it builds first; in a folder made by scripts/bundle.sh it runs what is there. Exit code 0 if all holds.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 
-usage() { sed -n '2,9s/^# \?//p' "$0" >&2; exit 2; }
+usage() { sed -n '2,12s/^# \?//p' "$0" >&2; exit 2; }
 [ $# -ge 1 ] || usage
 what=$1
 shift
@@ -82,6 +85,26 @@ print(table["tested"], table["apply"])')
     run "$tests/gpu_configs"
     run "$tests/gpu_runtime"
     run "$bench/layer_bench" --json
+    ;;
+  kernels)
+    build gpu cubind cubind-worker cubind_client
+    nvrtc_or_stop
+    [ -d "$here/bench/peers" ] && peers=$here/bench/peers || peers=$here/bench/kernels/peers
+    [ -d "$service/../lib" ] && root=$service/.. || root=$here
+    results=${CUBIND_RESULTS:-$here/bench/results}
+    mkdir -p "$results"
+    name=$results/kernels-$(date +%F)
+    if [ -n "${CUBIND_PEERS:-}" ]; then
+      unpacked=$(mktemp -d)
+      trap 'rm -rf "$unpacked"' EXIT
+      "$peers/unpack.sh" "$CUBIND_PEERS" "$unpacked" >&2
+      set -- --peers-folder "$unpacked" "$@"
+      export PYTHONPATH=$unpacked${PYTHONPATH:+:$PYTHONPATH}
+    fi
+    export CUBIND_NVRTC=$nvrtc PYTHONDONTWRITEBYTECODE=1
+    python3 "$peers/measure.py" --library "$root/lib/libcubind.so" --daemon "$root/bin/cubind" "$@" | tee "$name.jsonl" || failed=1
+    python3 "$peers/report.py" "$name.jsonl" > "$name.md"
+    echo "bench: $name.md" >&2
     ;;
   *) usage ;;
 esac
