@@ -6,7 +6,8 @@ install(TARGETS cubind RUNTIME)
 set_target_properties(cubind_client PROPERTIES EXPORT_NAME client)  # find_package(cubind), cubind::client
 install(TARGETS cubind_client EXPORT cubind LIBRARY)
 install(DIRECTORY client/include/cubind DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING
+  PATTERN "*.md" PATTERN "*.yaml" PATTERN "Containerfile")
 
 # For programs that are built against the library. Both find it relative to themselves, so that a moved folder still works.
 set(CUBIND_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/cubind)
