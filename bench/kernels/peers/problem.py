@@ -45,9 +45,17 @@ class Problem:
         self.fmt, self.n, self.k, self.dtype = fmt, n, k, DTYPE[fmt.activation]
         groups = fmt.groups(k)
         self.q = torch.randint(0, 16, (n, k), dtype=torch.uint8, device="cuda", generator=generator)
-        self.scales = ((rand(n, groups) + 0.5) * 0.01).to(self.dtype)
-        self.zeros = torch.randint(0, 16, (n, groups), dtype=torch.uint8, device="cuda", generator=generator) if fmt.zero_points else None
-        self.x = torch.randn(max_m, k, device="cuda", generator=generator).to(self.dtype)
+        # Per channel, rows of several times the others' size would have outputs of ten rms, whose correct rounding alone breaks the bound
+        # of the largest error; so scales and zero points stay near the mean there, and the outputs' rms a little above a power of two,
+        # where rounding an output of 4 to 8 rms costs the least.
+        spread, lowest, zeros = (1.0, 0, 16) if fmt.group else (0.2, 5, 6)
+        self.scales = (0.01 * (1 + spread * (rand(n, groups) - 0.5))).to(self.dtype)
+        self.zeros = torch.randint(lowest, lowest + zeros, (n, groups), dtype=torch.uint8, device="cuda",
+                                   generator=generator) if fmt.zero_points else None
+        codes = 21.25 + ((zeros**2 - 1) / 12 if fmt.zero_points else 0.25)          # mean square of q - z
+        rms = 0.01 * (1 + spread**2 / 12) ** 0.5 * codes ** 0.5
+        x = torch.randn(max_m, k, device="cuda", generator=generator)
+        self.x = (x * (1.03 / (rms * k ** 0.5))).to(self.dtype)
 
     def packed(self):
         q = torch.full((up(self.n, 16), up(self.k, 64)), 8, dtype=torch.uint8, device="cuda")
