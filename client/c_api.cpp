@@ -80,15 +80,6 @@ Result<std::vector<LayerSpec>> read_layers(const cubind_layer_desc* layers, std:
   return specs;
 }
 
-Result<cuda::Device> chosen_device(const cuda::DriverApi& api, std::int32_t device) {
-  if (device == CUBIND_CURRENT_CONTEXT) return cuda::current_device(api);
-  if (device < 0) {
-    return Error{ErrorCode::invalid_argument,
-                 "device \"" + std::to_string(device) + "\" is no ordinal and not CUBIND_CURRENT_CONTEXT"};
-  }
-  return cuda::device_at(api, device);
-}
-
 // The target: what the options say, and the device for what they leave open. `plans` is false for prewarm, which does
 // not depend on the number of SMs.
 Status read_target(const cubind_prepare_options& given, bool plans, PrepareOptions& out) {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "client/c_structs.hpp"
-#include "client/driver/driver_api.hpp"
+#include "client/driver/device.hpp"
 #include "cubind/cubind.h"
 #include "protocol/gemm_descriptor.hpp"
 
@@ -61,6 +61,15 @@ inline Status read_flag(std::uint32_t value, const char* field, bool& out) {
   if (value > 1) return out_of_range(field, value, "is not 0 or 1");
   out = value != 0;
   return {};
+}
+
+inline Result<cuda::Device> chosen_device(const cuda::DriverApi& api, std::int32_t device) {
+  if (device == CUBIND_CURRENT_CONTEXT) return cuda::current_device(api);
+  if (device < 0) {
+    return Error{ErrorCode::invalid_argument,
+                 "device \"" + std::to_string(device) + "\" is no ordinal and not CUBIND_CURRENT_CONTEXT"};
+  }
+  return cuda::device_at(api, device);
 }
 
 inline Result<GemmDescriptor> read_gemm(const cubind_gemm* given) {

@@ -1,8 +1,17 @@
 // weights.h over client/weights: structs in, errors into cubind_error, no exception past this file.
+#include <algorithm>
+
 #include "client/c_calls.hpp"
+#include "client/repacker.hpp"
+#include "client/weights/act_order.hpp"
 #include "client/weights/repack.hpp"
+#include "client/weights/tile_writer.hpp"
 #include "cubind/weights.h"
 #include "protocol/kernel_abi.hpp"
+
+struct cubind_repacker {
+  std::unique_ptr<const cubind::Repacker> repacker;
+};
 
 namespace cubind {
 namespace {
@@ -80,7 +89,8 @@ cubind_status cubind_repack_gptq(const cubind_gemm* gemm, uint32_t n, uint32_t k
                                  const cubind_packed_buffers* out, cubind_error* error) {
   return guarded(error, [&]() -> Status {
     CUBIND_TRY(const PackedLayout layout, read_layout(gemm, n, k));
-    CUBIND_TRY(const cubind_gptq_tensors tensors, read_struct(given, "tensors"));
+    CUBIND_TRY(const cubind_gptq_tensors tensors,
+               read_struct(given, "tensors", offsetof(cubind_gptq_tensors, k_order)));
     CUBIND_TRY(const PackedView buffers, read_buffers(out));
     const std::size_t columns = n / 8, groups = layout.k_groups;
     GptqTensors source;
@@ -90,6 +100,7 @@ cubind_status cubind_repack_gptq(const cubind_gemm* gemm, uint32_t n, uint32_t k
     source.qzeros = tensor(words(tensors.qzeros), groups * columns);
     source.scales = tensor(tensors.scales, groups * n);
     source.g_idx = tensor(tensors.g_idx, k);
+    source.k_order = tensor(tensors.k_order, k);
     return repack_gptq(layout, source, buffers);
   });
 }
@@ -107,5 +118,62 @@ cubind_status cubind_pack_weights(const cubind_gemm* gemm, uint32_t n, uint32_t 
     source.scales = tensor(weights.scales, n * groups);
     source.zeros = tensor(weights.zeros, n * groups);
     return pack(layout, source, buffers);
+  });
+}
+
+cubind_status cubind_act_order(const cubind_gemm* gemm, uint32_t n, uint32_t k, const int32_t* g_idx, int32_t* k_order,
+                               cubind_error* error) {
+  return guarded(error, [&]() -> Status {
+    CUBIND_TRY(const PackedLayout layout, read_layout(gemm, n, k));
+    CUBIND_CHECK(not_null(g_idx, "g_idx"));
+    CUBIND_CHECK(not_null(k_order, "k_order"));
+    CUBIND_TRY(const auto order, act_order(layout, tensor(g_idx, k)));
+    std::copy(order.begin(), order.end(), k_order);
+    return {};
+  });
+}
+
+cubind_status cubind_repacker_open(int32_t device, cubind_repacker** out, cubind_error* error) {
+  return guarded(error, [&]() -> Status {
+    CUBIND_CHECK(not_null(out, "out"));
+    CUBIND_TRY(const auto* api, cuda::driver());
+    auto handle = std::make_unique<cubind_repacker>();
+    if (device == CUBIND_CURRENT_CONTEXT) {
+      CUBIND_TRY(handle->repacker, Repacker::open(*api, nullptr));
+    } else {
+      CUBIND_TRY(const cuda::Device chosen, chosen_device(*api, device));
+      CUBIND_TRY(auto primary, cuda::PrimaryContext::retain(*api, chosen));
+      CUBIND_TRY(const auto scope, cuda::ContextScope::enter(*api, primary->get()));
+      CUBIND_TRY(handle->repacker, Repacker::open(*api, std::move(primary)));
+    }
+    *out = handle.release();
+    return {};
+  });
+}
+
+void cubind_repacker_close(cubind_repacker* repacker) {
+  delete repacker;
+}
+
+cubind_status cubind_repack_on_device(const cubind_repacker* repacker, const cubind_gemm* gemm, uint32_t n, uint32_t k,
+                                      const cubind_device_tensors* given, const cubind_packed_buffers* out,
+                                      cubind_error* error) {
+  return guarded(error, [&]() -> Status {
+    CUBIND_CHECK(not_null(repacker, "repacker"));
+    CUBIND_TRY(const PackedLayout layout, read_layout(gemm, n, k));
+    CUBIND_TRY(const cubind_device_tensors tensors, read_struct(given, "tensors"));
+    CUBIND_TRY(const PackedView buffers, read_buffers(out));
+    CUBIND_CHECK(weights_detail::check_buffers(layout, buffers));
+    DeviceTensors source;
+    CUBIND_CHECK(read_enum(tensors.source, "source", source.layout));
+    CUBIND_CHECK(read_enum(tensors.scale_type, "scale_type", source.scale_type));
+    source.qweight = tensors.qweight;
+    source.qzeros = tensors.qzeros;
+    source.scales = tensors.scales;
+    source.k_order = tensors.k_order;
+    source.fault = tensors.fault;
+    source.stream = tensors.stream;
+    return repacker->repacker->repack(layout, source,
+                                      {buffers.weights.data(), buffers.scales.data(), buffers.zeros.data()});
   });
 }

@@ -212,13 +212,16 @@ EXPORT CuResult cuCtxPopCurrent_v2(Context* context) {
 EXPORT CuResult cuLibraryLoadData(Library* library, const void* code, int*, void**, unsigned jit_count, int*, void**,
                                   unsigned) {
   ENTER("cuLibraryLoadData", true, false);
+  const auto starts_with = [code](const char* text) {
+    return std::strncmp(static_cast<const char*>(code), text, std::strlen(text)) == 0;
+  };
   if (code == nullptr ||
-      std::memcmp(code,
-                  "\x7f"
-                  "ELF",
-                  4) != 0 ||
-      jit_count != 0)
+      !(starts_with("\x7f"
+                    "ELF") ||
+        starts_with(".version ")) ||
+      jit_count != 0) {  // a cubin, or PTX
     return kErrorInvalidImage;
+  }
   auto* made = new LibraryObject;
   // Made-up cubins are short text; of real ones the head is enough to tell them apart.
   made->code.assign(static_cast<const char*>(code), ::strnlen(static_cast<const char*>(code), 64));
