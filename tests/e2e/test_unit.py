@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import time
 import unittest
 
 from harness import PREFIX, SOURCE, DaemonTest, needs, needs_root
@@ -36,12 +37,15 @@ def own_cgroup(name):
 
 
 def remove_cgroups(name):
-    for folder in [CGROUPS / name, *CGROUPS.glob(f"*/{name}")]:
-        for group in sorted(folder.rglob("**"), reverse=True):
+    deadline = time.monotonic() + 10
+    while left := [group for top in (CGROUPS / name, *CGROUPS.glob(f"*/{name}")) for group in top.rglob("**")]:
+        for group in reversed(left):
             try:
                 group.rmdir()
-            except OSError:
-                pass  # its last process may still be on its way; an empty group harms nobody
+            except OSError:  # it has others in it, or its last process is still on its way
+                if time.monotonic() > deadline:
+                    raise
+        time.sleep(0.05)
 
 
 @needs_root
