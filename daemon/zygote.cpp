@@ -288,6 +288,13 @@ bool Zygote::Process::read_control() {
 
 void Zygote::Process::take(Message message, UniqueFd descriptor) {
   if (message.kind == Kind::ready) {
+    // What it has loaded is in the keys of what it compiles. Looked at after the load: an upgrade may come at any time.
+    if (!is_unchanged(config_.toolchain)) {
+      refusal_ = Error{ErrorCode::unavailable, "toolchain \"" + config_.toolchain.id + "\" is not what is in \"" +
+                                                   config_.toolchain.nvrtc_path + "\" any more: restart the daemon"};
+      ::kill(pid_, SIGKILL);  // exited() goes on from here
+      return;
+    }
     ready_ = true;
     failed_starts_ = 0;
     return owner_.on_ready(zygote_);

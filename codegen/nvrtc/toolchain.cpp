@@ -284,6 +284,12 @@ std::string version_text(const Toolchain& toolchain) {
          std::to_string(toolchain.patch);
 }
 
+bool is_unchanged(const Toolchain& toolchain) {
+  const auto found = identify(toolchain.nvrtc_path);
+  return found.ok() && found->id == toolchain.id && found->build_id == toolchain.build_id &&
+         found->builtins_build_id == toolchain.builtins_build_id;
+}
+
 Result<std::vector<Toolchain>> find_toolchains(const std::vector<std::string>& paths,
                                                const std::vector<std::string>& wheel_roots) {
   std::vector<Toolchain> toolchains;

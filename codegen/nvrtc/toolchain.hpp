@@ -37,6 +37,10 @@ inline constexpr std::uint32_t kMinNvrtcMajor = 12;
 Result<std::vector<Toolchain>> find_toolchains(const std::vector<std::string>& paths,
                                                const std::vector<std::string>& wheel_roots);
 
+// Whether the files of an installed one still are what it says: an upgrade may have put others in their place. Takes
+// milliseconds.
+bool is_unchanged(const Toolchain& toolchain);
+
 // docs of the rule: design "Which NVRTC". exact: that id. max_cuda: the newest of that major not above it, else the
 // oldest of that major. any: `configured` (an id, or empty = the newest). Installed ones go before those known from the
 // store only, except for exact. Never one in `excluded`; unavailable if nothing is left, and the message lists what

@@ -3,6 +3,8 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include <boost/asio/io_context.hpp>
 #include <gmock/gmock.h>
@@ -253,6 +255,45 @@ TEST_F(ZygoteCompilePoolTest, AToolchainThatCannotRunIsUnavailable) {
   start();
   submit("a", unit(kQuick));
   EXPECT_THAT(outcome("a"), HasSubstr("unavailable: nvrtc \"/nonexistent/libnvrtc-builtins.so\" cannot be loaded"));
+}
+
+// An upgrade puts another NVRTC in its place. The zygote that runs has the old one and goes on; the next one would
+// compile with the new one under the old one's keys.
+TEST_F(ZygoteCompilePoolTest, ALibraryThatWasReplacedIsNotTakenForTheOneBefore) {
+  start();
+  submit("before", unit(kQuick));
+  ASSERT_EQ(outcome("before"), "ok");
+
+  const auto& toolchain = toolchains_.front();
+  const auto name = "libnvrtc.so." + std::to_string(toolchain.major);
+  const fs::path builtins = toolchain.builtins_path;
+  std::ifstream installed(builtins.parent_path() / name, std::ios::binary);
+  std::string library(std::istreambuf_iterator<char>(installed), {});
+  std::string build_id;
+  for (std::size_t i = 0; i + 1 < toolchain.build_id.size(); i += 2) {
+    build_id += static_cast<char>(std::stoi(toolchain.build_id.substr(i, 2), nullptr, 16));
+  }
+  const auto at = library.find(build_id);
+  ASSERT_NE(at, std::string::npos) << "of " << builtins.parent_path() / name;
+  library[at] ^= 1;
+  // The counter takes the one beside itself first.
+  std::ofstream(folder_ / name, std::ios::binary) << library;
+  fs::create_symlink(builtins, folder_ / builtins.filename());
+
+  submit("with the old one", unit(kQuick));
+  EXPECT_EQ(outcome("with the old one"), "ok");
+  ASSERT_EQ(::kill(pool_->zygote_pids().front(), SIGKILL), 0);
+  submit("with the new one", unit(kQuick));
+  EXPECT_THAT(outcome("with the new one"), HasSubstr("any more: restart the daemon"));
+  EXPECT_EQ(compiles(), 2u);
+
+  fs::remove(folder_ / name);
+  ASSERT_TRUE(wait_for([&] {
+    submit("again", unit(kQuick));
+    const bool done = outcome("again") == "ok";
+    results_.erase("again");
+    return done;
+  }));
 }
 
 TEST_F(ZygoteCompilePoolTest, AMissingWorkerProgramIsUnavailable) {
