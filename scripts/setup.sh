@@ -15,6 +15,9 @@ packages=(
   "$@"
 )
 
+# For tests/e2e/test_board.py, which is skipped without it. Where systemd runs, the package would start a service of its own.
+[ -d /run/systemd/system ] || packages+=(prometheus)
+
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo "$@"; else
     echo "setup: need root to run: $* (no sudo here)" >&2
