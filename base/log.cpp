@@ -1,5 +1,6 @@
 #include "base/log.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
@@ -12,8 +13,8 @@ namespace cubind {
 
 namespace {
 
-LogFormat g_format = LogFormat::text;
-LogLevel g_level = LogLevel::info;
+std::atomic<LogFormat> g_format = LogFormat::text;
+std::atomic<LogLevel> g_level = LogLevel::info;
 
 spdlog::logger& logger() {
   static const auto instance = [] {

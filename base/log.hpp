@@ -26,8 +26,9 @@ struct LogField {
   LogField(std::string_view k, T v) : key(k), value(std::to_string(v)), is_number(true) {}
 };
 
-// Call once, before threads start. Text: `2026-11-30T18:56:30.123Z info get key=3fa1c2 outcome=built`;
-// JSON: {"time": ..., "level": "info", "event": "get", "key": "3fa1c2", ...}.
+// First before threads start; later calls change level and format for the lines that follow. Text:
+// `2026-11-30T18:56:30.123Z info get key=3fa1c2 outcome=built`; JSON: {"time": ..., "level": "info", "event": "get",
+// "key": "3fa1c2", ...}.
 void configure_log(LogLevel level, LogFormat format);
 LogLevel log_level();
 std::uint64_t log_lines_lost();  // because the writer's queue was full

@@ -16,7 +16,8 @@ namespace cubind {
 struct StoreStats {
   std::uint64_t records = 0, bytes = 0;  // cubin bytes, before compression
   std::uint64_t evictions = 0, corrupt_records = 0, put_failures = 0, get_failures = 0;
-  std::uint64_t set_aside = 0;  // databases that could not be read and were begun anew
+  std::uint64_t set_aside = 0;                    // databases that could not be read and were begun anew
+  std::uint64_t base_records = 0, base_hits = 0;  // of the read-only layer below
   bool degraded = false;
   std::string reason;  // if degraded
 };
@@ -52,6 +53,9 @@ class ArtifactStore {
 
   // Ordered by key, after `after` (exclusive), at most `limit`. Thread-safe.
   virtual Result<std::vector<RecordSummary>> list(const KernelKey& after, std::size_t limit) = 0;
+
+  // What the key was hashed from; nothing on a miss. Counts no use. Thread-safe.
+  virtual Result<std::optional<std::vector<Ingredient>>> ingredients(const KernelKey& key) = 0;
 
   // The negative cache. An expired failure is a miss; a put of the key removes it. Thread-safe.
   virtual Status put_failure(const KernelKey& key, const StoredFailure& failure) = 0;

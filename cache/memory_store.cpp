@@ -24,17 +24,28 @@ void MemoryStore::put(std::shared_ptr<const Artifact> artifact) {
   }
   const auto size = artifact->cubin->size();
   if (size > max_bytes_) return;
-  while (bytes_ + size > max_bytes_) {
+  shrink_to(max_bytes_ - size, dropped);
+  const auto key = artifact->key;
+  order_.push_front(std::move(artifact));
+  index_.emplace(key, order_.begin());
+  bytes_ += size;
+}
+
+void MemoryStore::shrink_to(std::size_t bytes, Order& dropped) {
+  while (bytes_ > bytes) {
     const auto last = std::prev(order_.end());
     bytes_ -= (*last)->cubin->size();
     index_.erase((*last)->key);
     dropped.splice(dropped.begin(), order_, last);
     ++evictions_;
   }
-  const auto key = artifact->key;
-  order_.push_front(std::move(artifact));
-  index_.emplace(key, order_.begin());
-  bytes_ += size;
+}
+
+void MemoryStore::set_max_bytes(std::size_t max_bytes) {
+  Order dropped;
+  const std::lock_guard lock(mutex_);
+  max_bytes_ = max_bytes;
+  shrink_to(max_bytes, dropped);
 }
 
 std::uint64_t MemoryStore::erase(const KernelKey& key) {

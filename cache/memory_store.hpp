@@ -24,6 +24,7 @@ class MemoryStore {
       std::shared_ptr<const Artifact> artifact);  // evicts the least recently used; one larger than all is not kept
   std::uint64_t erase(const KernelKey& key);      // cubin bytes freed
   std::uint64_t clear();
+  void set_max_bytes(std::size_t max_bytes);                      // evicts down to it
   std::vector<std::shared_ptr<const Artifact>> snapshot() const;  // for listing
 
   std::size_t bytes() const;
@@ -32,6 +33,8 @@ class MemoryStore {
 
  private:
   using Order = std::list<std::shared_ptr<const Artifact>>;  // most recently used first
+
+  void shrink_to(std::size_t bytes, Order& dropped);
 
   std::size_t max_bytes_;
   mutable std::mutex mutex_;

@@ -127,6 +127,21 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& folder) {
   return database;
 }
 
+Result<std::unique_ptr<Database>> Database::open_read_only(const std::string& folder) {
+  std::unique_ptr<Database> database(new Database);
+  database->background_errors_ = std::make_shared<BackgroundErrors>();
+  database->read_only_ = true;
+  auto options = database_options(database->background_errors_);
+  options.create_if_missing = options.create_missing_column_families = false;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* db = nullptr;
+  const auto status = rocksdb::DB::OpenForReadOnly(options, folder, columns(), &handles, &db);
+  if (!status.ok()) return to_error(status, "store open");
+  database->db_.reset(db);
+  std::copy(handles.begin(), handles.end(), database->handles_.begin());
+  return database;
+}
+
 Database::~Database() {
   if (!db_) return;
   for (auto* handle : handles_) {

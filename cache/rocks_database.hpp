@@ -44,6 +44,8 @@ class Database {
   // Makes it if absent. What a crash can leave is repaired by RocksDB's log; a damaged log costs the batches that it
   // hurts. Falls back to reading alone where the disk takes nothing. `corruption`: what is there cannot be opened.
   static Result<std::unique_ptr<Database>> open(const std::string& folder);
+  // What is there, without writing or locking anything; the folder may be on a read-only disk.
+  static Result<std::unique_ptr<Database>> open_read_only(const std::string& folder);
   ~Database();
 
   rocksdb::DB& db() { return *db_; }

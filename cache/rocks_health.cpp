@@ -30,7 +30,8 @@ RocksStore::Impl::Impl(RocksStoreOptions options, StoreRoot root)
     : options_(std::move(options)),
       root_(std::move(root)),
       folder_(options_.root + "/v" + std::to_string(kRecordSchema)),
-      clock_(options_.clock != nullptr ? options_.clock : &system_clock()) {}
+      clock_(options_.clock != nullptr ? options_.clock : &system_clock()),
+      max_bytes_(options_.max_bytes) {}
 
 RocksStore::Impl::~Impl() {
   static_cast<void>(flush_usage());

@@ -3,43 +3,11 @@
 #include <utility>
 
 #include "base/fault_point.hpp"
+#include "cache/rocks_lookup.hpp"
 #include "cache/rocks_status.hpp"
 #include "cache/rocks_store_impl.hpp"
 
 namespace cubind {
-
-RocksStore::Impl::Read RocksStore::Impl::read(const KernelKey& key, const std::vector<Ingredient>& ingredients) {
-  auto& db = database_->db();
-  rocksdb::PinnableSlice bytes;
-  auto status = db.Get(rocksdb::ReadOptions(), database_->column(Column::kernels), to_slice(key), &bytes);
-  if (status.IsNotFound()) return {Read::Outcome::miss, {}, {}};
-  if (!status.ok()) {
-    const bool gone = to_error(status, "").code == ErrorCode::corruption;
-    return {gone ? Read::Outcome::bad_record : Read::Outcome::trouble, {}, {}};
-  }
-  auto decoded = decode_record(to_view(bytes));
-  if (!decoded) return {Read::Outcome::bad_record, {}, {}};
-  auto record = std::move(decoded).value();
-  if (record.key != key || (!ingredients.empty() && record.ingredients != ingredients)) {
-    return {Read::Outcome::bad_record, {}, std::move(record)};
-  }
-
-  bytes.Reset();
-  status = db.Get(rocksdb::ReadOptions(), database_->column(Column::blobs), to_slice(record.cubin_digest), &bytes);
-  if (!status.ok() && !status.IsNotFound() && to_error(status, "").code != ErrorCode::corruption) {
-    return {Read::Outcome::trouble, {}, std::move(record)};
-  }
-  const auto cubin = to_view(bytes);
-  if (!status.ok() || cubin.size() != record.cubin_bytes || sha256(cubin) != record.cubin_digest) {
-    return {Read::Outcome::bad_blob, {}, std::move(record)};
-  }
-  Artifact artifact;
-  artifact.key = key;
-  artifact.info = record.info;
-  artifact.cubin_digest = record.cubin_digest;
-  artifact.cubin = std::make_shared<const Bytes>(cubin.begin(), cubin.end());
-  return {Read::Outcome::hit, std::move(artifact), std::move(record)};
-}
 
 Result<std::optional<Artifact>> RocksStore::Impl::get(const KernelKey& key,
                                                       const std::vector<Ingredient>& ingredients) {
@@ -50,13 +18,13 @@ Result<std::optional<Artifact>> RocksStore::Impl::get(const KernelKey& key,
       ++get_failures_;
       return std::optional<Artifact>();
     }
-    auto found = read(key, ingredients);
+    auto found = look_up(*database_, key, ingredients);
     switch (found.outcome) {
-      case Read::Outcome::hit: note_use(key); return std::move(found.artifact);
-      case Read::Outcome::miss: return std::optional<Artifact>();
-      case Read::Outcome::trouble: ++get_failures_; return std::optional<Artifact>();
-      case Read::Outcome::bad_record:
-      case Read::Outcome::bad_blob: break;
+      case RocksLookup::Outcome::hit: note_use(key); return std::move(found.artifact);
+      case RocksLookup::Outcome::miss: return std::optional<Artifact>();
+      case RocksLookup::Outcome::trouble: ++get_failures_; return std::optional<Artifact>();
+      case RocksLookup::Outcome::bad_record:
+      case RocksLookup::Outcome::bad_blob: break;
     }
   }
   const std::lock_guard write_lock(write_mutex_);
@@ -69,16 +37,17 @@ Result<std::optional<Artifact>> RocksStore::Impl::get(const KernelKey& key,
 // writer is bad.
 std::optional<Artifact> RocksStore::Impl::get_again_locked(const KernelKey& key,
                                                            const std::vector<Ingredient>& ingredients) {
-  auto found = read(key, ingredients);
-  if (found.outcome == Read::Outcome::hit) {
+  auto found = look_up(*database_, key, ingredients);
+  if (found.outcome == RocksLookup::Outcome::hit) {
     note_use(key);
     return std::move(found.artifact);
   }
-  if (found.outcome != Read::Outcome::bad_record && found.outcome != Read::Outcome::bad_blob) return std::nullopt;
+  if (found.outcome != RocksLookup::Outcome::bad_record && found.outcome != RocksLookup::Outcome::bad_blob)
+    return std::nullopt;
   ++corrupt_records_;
   if (database_->read_only()) return std::nullopt;
 
-  if (found.outcome == Read::Outcome::bad_blob) {  // then it is bad for everybody who names it
+  if (found.outcome == RocksLookup::Outcome::bad_blob) {  // then it is bad for everybody who names it
     for (const auto& owner : owners_locked(found.record->cubin_digest)) {
       const auto record = read_record(owner);
       if (owner == key || !record || record->cubin_digest != found.record->cubin_digest) continue;

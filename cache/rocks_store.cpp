@@ -261,6 +261,9 @@ Result<std::vector<RecordSummary>> RocksStore::list(const KernelKey& after, std:
 Result<std::optional<std::vector<Ingredient>>> RocksStore::ingredients(const KernelKey& key) {
   return impl_->ingredients(key);
 }
+void RocksStore::set_max_bytes(std::uint64_t bytes) {
+  impl_->set_max_bytes(bytes);
+}
 void RocksStore::touch(const KernelKey& key) {
   impl_->note_use(key);
 }

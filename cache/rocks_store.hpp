@@ -67,13 +67,11 @@ class RocksStore final : public ArtifactStore {
   Result<std::vector<RecordSummary>> list(const KernelKey& after, std::size_t limit) override;
   Status put_failure(const KernelKey& key, const StoredFailure& failure) override;
   Result<std::optional<StoredFailure>> get_failure(const KernelKey& key) override;
+  Result<std::optional<std::vector<Ingredient>>> ingredients(const KernelKey& key) override;
   void touch(const KernelKey& key) override;
   StoreStats stats() const override;
 
   Result<PurgeCount> erase_all();  // records, cubins, usage, failures; tunings and traces stay
-
-  // What the key was hashed from; nothing on a miss.
-  Result<std::optional<std::vector<Ingredient>>> ingredients(const KernelKey& key);
 
   // Identities of the toolchains that made the records: those told by remember_toolchain() that records still name
   // (KernelInfo::toolchain). Call remember_toolchain() at start for each installed one; it costs a write once.
@@ -85,6 +83,8 @@ class RocksStore final : public ArtifactStore {
   Status tick();
   Status flush_usage();
   Status try_recover();
+
+  void set_max_bytes(std::uint64_t bytes);  // holds for the next put; eviction comes with it
 
   std::string folder() const;  // <root>/v<schema>
 

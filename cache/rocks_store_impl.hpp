@@ -50,6 +50,7 @@ class RocksStore::Impl {
   Status tick();
   Status flush_usage();
   Status try_recover();
+  void set_max_bytes(std::uint64_t bytes) { max_bytes_ = bytes; }
   const std::string& folder() const { return folder_; }
 
  private:
@@ -60,11 +61,6 @@ class RocksStore::Impl {
   };
   struct Use {
     std::uint64_t last_used_ms = 0, hits = 0;
-  };
-  struct Read {
-    enum class Outcome { hit, miss, bad_record, bad_blob, trouble } outcome;
-    std::optional<Artifact> artifact;  // hit
-    std::optional<Record> record;      // hit, bad_blob, and bad_record if it decodes
   };
   struct Health {
     bool degraded = false;
@@ -78,7 +74,6 @@ class RocksStore::Impl {
   };
 
   // rocks_reading.cpp
-  Read read(const KernelKey& key, const std::vector<Ingredient>& ingredients);
   std::optional<Record> read_record(const KernelKey& key, bool* bad = nullptr);
   std::optional<Artifact> get_again_locked(const KernelKey& key, const std::vector<Ingredient>& ingredients);
   UsageEntry usage_of(const KernelKey& key);
@@ -131,6 +126,7 @@ class RocksStore::Impl {
   std::map<std::string, RememberedToolchain> toolchains_;
   std::unordered_map<KernelKey, Use, DigestHash> unwritten_use_;
 
+  std::atomic<std::uint64_t> max_bytes_;
   std::atomic<bool> compaction_due_{false};
   std::atomic<std::uint64_t> other_folders_bytes_{0};
   std::atomic<std::uint64_t> evictions_{0}, corrupt_records_{0}, put_failures_{0}, get_failures_{0}, set_aside_{0};

@@ -23,7 +23,8 @@ constexpr std::size_t kUsageBatch = 1024;
 // What this schema's cubins may take. Other schemas' folders count, but never squeeze this one below half: they go by
 // age, and until then a store that keeps nothing would be worse than one that is half too large.
 std::uint64_t RocksStore::Impl::limit_bytes() const {
-  return options_.max_bytes - std::min(other_folders_bytes_.load(), options_.max_bytes / 2);
+  const auto most = max_bytes_.load();
+  return most - std::min(other_folders_bytes_.load(), most / 2);
 }
 
 Status RocksStore::Impl::evict_locked(std::uint64_t coming_bytes) {

@@ -214,6 +214,13 @@ cubind_status cubind_client_stats(cubind_client* client, cubind_counter_fn count
   });
 }
 
+cubind_status cubind_client_ready(cubind_client* client, int ready, cubind_error* error) {
+  return guarded(error, [&]() -> Status {
+    CUBIND_CHECK(not_null(client, "client"));
+    return client->client->declare_ready(ready != 0);
+  });
+}
+
 cubind_status cubind_gemm_from_name(const char* name, cubind_gemm* out, cubind_error* error) {
   return guarded(error, [&]() -> Status {
     CUBIND_CHECK(not_null(name, "name"));

@@ -9,6 +9,7 @@
 #include <poll.h>
 
 #include "client/fork_guard.hpp"
+#include "protocol/greeting.hpp"
 #include "protocol/limits.hpp"
 
 namespace cubind {
@@ -54,6 +55,7 @@ struct Client::State {
   std::optional<Connection> connection;
   ServerHello daemon;
   std::uint64_t next_id = 1;
+  bool ready = false;          // declared, so said again to every daemon that knows of it
   State* of_parent = nullptr;  // only keeps it reachable: another thread may have been inside it at the fork
 
   Status connect(Deadline deadline);
@@ -61,6 +63,7 @@ struct Client::State {
   Result<Incoming> next_of(std::uint64_t id, Deadline deadline);
   void cancel(std::uint64_t id);
   bool stopping();
+  Status check_kind(const Request& request) const;
 
   template <class ReplyT, class RequestT>
   Result<ReplyT> ask(RequestT request, milliseconds deadline);
@@ -75,7 +78,13 @@ Status Client::State::connect(Deadline deadline) {
   if (!opened) return std::move(opened).error();
   connection.emplace(std::move(opened).value());
   daemon = connection->daemon();
-  return {};
+  const ReadyRequest again{next_id++};
+  if (!ready || daemon.version < first_version_of(again)) return {};
+  CUBIND_CHECK(connection->send(again, deadline));
+  CUBIND_TRY(const Incoming incoming, next_of(again.id, deadline));
+  if (std::holds_alternative<DoneReply>(incoming.reply)) return {};
+  connection.reset();
+  return unexpected_reply();
 }
 
 Status Client::State::ensure_connected(Deadline deadline) {
@@ -116,6 +125,15 @@ bool Client::State::stopping() {
   return health == nullptr || health->state == HealthState::stopping;
 }
 
+// Kinds that are younger than the daemon are not sent to it.
+Status Client::State::check_kind(const Request& request) const {
+  const auto needed = first_version_of(request);
+  if (daemon.version >= needed) return {};
+  return Error{ErrorCode::not_supported, "this needs protocol version " + std::to_string(needed) +
+                                             ", the daemon speaks version \"" + std::to_string(daemon.version) +
+                                             "\": the daemon is too old"};
+}
+
 // A connection that was good and is lost is tried once more; a daemon that is not there is `unavailable`.
 template <class ReplyT, class RequestT>
 Result<ReplyT> Client::State::ask(RequestT request, milliseconds deadline) {
@@ -123,6 +141,7 @@ Result<ReplyT> Client::State::ask(RequestT request, milliseconds deadline) {
   const Deadline end = deadline_after(deadline.count() > 0 ? deadline : options.request_deadline);
   for (int attempt = 0;; ++attempt) {
     CUBIND_CHECK(ensure_connected(greeting_deadline(end)));
+    CUBIND_CHECK(check_kind(request));
     request.id = next_id++;
     const Status sent = connection->send(request, end);
     auto incoming = sent ? next_of(request.id, end) : Result<Incoming>(sent.error());
@@ -312,6 +331,44 @@ Result<ExplainReply> Client::explain(ExplainRequest request, milliseconds deadli
 }
 Result<PurgeReply> Client::purge(PurgeRequest request, milliseconds deadline) {
   return state_->ask<PurgeReply>(std::move(request), deadline);
+}
+
+Result<NearestReply> Client::nearest(NearestRequest request, milliseconds deadline) {
+  return state_->ask<NearestReply>(std::move(request), deadline);
+}
+Result<DoneReply> Client::reload(milliseconds deadline) {
+  return state_->ask<DoneReply>(ReloadRequest{}, deadline);
+}
+Result<DoneReply> Client::declare_user_ready(bool ready, milliseconds deadline) {
+  return state_->ask<DoneReply>(ReadyRequest{0, ReadyScope::user, !ready}, deadline);
+}
+
+Status Client::declare_ready(bool ready, milliseconds deadline) {
+  CUBIND_TRY(const DoneReply done, state_->ask<DoneReply>(ReadyRequest{0, ReadyScope::connection, !ready}, deadline));
+  const std::lock_guard lock(state_->mutex);
+  state_->ready = ready;
+  return {};
+}
+
+Result<std::string> Client::trace(milliseconds deadline) {
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  const Deadline end = deadline_after(deadline.count() > 0 ? deadline : state.options.request_deadline);
+  CUBIND_CHECK(state.ensure_connected(greeting_deadline(end)));
+  TraceRequest request{state.next_id++};
+  CUBIND_CHECK(state.check_kind(request));
+  CUBIND_CHECK(state.connection->send(request, end));
+  for (std::string text;;) {
+    CUBIND_TRY(const Incoming incoming, state.next_of(request.id, end));
+    if (const auto* refused = std::get_if<ErrorReply>(&incoming.reply)) return Error{refused->code, refused->message};
+    const auto* chunk = std::get_if<ChunkReply>(&incoming.reply);
+    if (chunk == nullptr) {
+      state.connection.reset();
+      return unexpected_reply();
+    }
+    text += as_text(chunk->data);
+    if (chunk->last) return text;
+  }
 }
 
 Result<SummaryReply> Client::verify(VerifyRequest request, const std::function<void(const VerifyReply&)>& record,

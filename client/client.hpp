@@ -58,6 +58,15 @@ class Client {
   Result<ListReply> list(ListRequest request, std::chrono::milliseconds deadline = {});
   Result<ExplainReply> explain(ExplainRequest request, std::chrono::milliseconds deadline = {});
   Result<PurgeReply> purge(PurgeRequest request, std::chrono::milliseconds deadline = {});
+  Result<NearestReply> nearest(NearestRequest request, std::chrono::milliseconds deadline = {});
+  Result<DoneReply> reload(std::chrono::milliseconds deadline = {});
+  Result<std::string> trace(std::chrono::milliseconds deadline = {});  // protocol/trace.hpp's text
+
+  // From here on a compile that this client's foreground requests need is an alarm of the daemon's. It stays declared
+  // over reconnects; a forked child has declared nothing. With a daemon that is too old to know of it: not_supported.
+  Status declare_ready(bool ready, std::chrono::milliseconds deadline = {});
+  // The same for everybody of this user, until the daemon ends.
+  Result<DoneReply> declare_user_ready(bool ready, std::chrono::milliseconds deadline = {});
   // `record` is called for each record; not asked again if the daemon restarts.
   Result<SummaryReply> verify(VerifyRequest request, const std::function<void(const VerifyReply&)>& record,
                               std::chrono::milliseconds deadline = {});

@@ -49,6 +49,14 @@ inline constexpr Shape kShape<VerifyRequest>{0, 1};
 template <>
 inline constexpr Shape kShape<PurgeRequest>{0, 1};
 template <>
+inline constexpr Shape kShape<ReadyRequest>{1, 0};
+template <>
+inline constexpr Shape kShape<ReloadRequest>{0, 0};
+template <>
+inline constexpr Shape kShape<TraceRequest>{0, 0};
+template <>
+inline constexpr Shape kShape<NearestRequest>{1, 2};
+template <>
 inline constexpr Shape kShape<Reply>{2, 1};
 template <>
 inline constexpr Shape kShape<LaunchRow>{3, 0};
@@ -82,6 +90,14 @@ template <>
 inline constexpr Shape kShape<VerifyReply>{1, 3};
 template <>
 inline constexpr Shape kShape<PurgeReply>{2, 0};
+template <>
+inline constexpr Shape kShape<DoneReply>{0, 1};
+template <>
+inline constexpr Shape kShape<ChunkReply>{1, 1};
+template <>
+inline constexpr Shape kShape<Difference>{0, 3};
+template <>
+inline constexpr Shape kShape<NearestReply>{0, 4};
 
 // ---- shared parts ----
 
@@ -192,6 +208,19 @@ void fields(Io& io, M& m) {
 template <class Io, Of<PurgeRequest> M>
 void fields(Io& io, M& m) {
   io.digest(0, m.key);
+}
+
+template <class Io, Of<ReadyRequest> M>
+void fields(Io& io, M& m) {
+  io.choice(0, m.scope, ReadyScope::user, ReadyScope::connection, "ready scope");
+  io.flag(16, m.off);
+}
+
+template <class Io, Of<NearestRequest> M>
+void fields(Io& io, M& m) {
+  io.arch(0, m.arch);
+  io.part(0, m.kernel);
+  io.part(1, m.toolchain);
 }
 
 // ---- replies ----
@@ -337,6 +366,32 @@ template <class Io, Of<PurgeReply> M>
 void fields(Io& io, M& m) {
   io.number(0, m.records);
   io.number(8, m.bytes);
+}
+
+template <class Io, Of<DoneReply> M>
+void fields(Io& io, M& m) {
+  io.text(0, m.message, "message");
+}
+
+template <class Io, Of<ChunkReply> M>
+void fields(Io& io, M& m) {
+  io.flag(0, m.last);
+  io.blob(0, m.data);
+}
+
+template <class Io, Of<Difference> M>
+void fields(Io& io, M& m) {
+  io.text(0, m.name, "name");
+  io.text(1, m.asked, "asked");
+  io.text(2, m.stored, "stored");
+}
+
+template <class Io, Of<NearestReply> M>
+void fields(Io& io, M& m) {
+  io.digest(0, m.key);
+  io.digest(1, m.nearest);
+  io.text(2, m.name, "name");
+  io.list(3, m.differences, "differences");
 }
 
 }  // namespace cubind::wire

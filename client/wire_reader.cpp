@@ -176,6 +176,13 @@ void StructReader::digests(std::size_t pointer, std::vector<Digest>& values, con
   }
 }
 
+void StructReader::blob(std::size_t pointer, Bytes& value) const {
+  const auto items = elements(pointer_word(pointer), ElementSize::byte);
+  if (items.count == 0) return;
+  const auto* begin = message_.segment_.data() + items.first * 8;
+  value.assign(begin, begin + items.count);
+}
+
 void StructReader::text(std::size_t pointer, std::string& value, const char* name) const {
   text_at(pointer_word(pointer), value, name);
 }

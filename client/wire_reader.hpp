@@ -71,6 +71,7 @@ class StructReader {
   void digest(std::size_t pointer, Digest& value) const;
   void digests(std::size_t pointer, std::vector<Digest>& values, const char* name, std::size_t most = SIZE_MAX) const;
   void text(std::size_t pointer, std::string& value, const char* name) const;
+  void blob(std::size_t pointer, Bytes& value) const;
   void texts(std::size_t pointer, std::vector<std::string>& values, const char* name,
              std::size_t most = SIZE_MAX) const;
 

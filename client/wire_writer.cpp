@@ -96,6 +96,13 @@ std::size_t StructWriter::new_composite(std::size_t pointer, std::size_t count, 
   return tag + 1;
 }
 
+void StructWriter::blob(std::size_t pointer, const Bytes& value) {
+  if (value.empty()) return;
+  const std::size_t word =
+      message_.new_list(pointer_word(pointer), ElementSize::byte, value.size(), (value.size() + 7) / 8);
+  std::memcpy(message_.at(word), value.data(), value.size());
+}
+
 // Texts end in a zero byte, which is counted.
 void StructWriter::text_at(std::size_t pointer_word, const std::string& value) {
   if (value.empty()) return;

@@ -73,6 +73,7 @@ class StructWriter {
   void digest(std::size_t pointer, const Digest& value);
   void digests(std::size_t pointer, const std::vector<Digest>& values, const char* name, std::size_t most = 0);
   void text(std::size_t pointer, const std::string& value, const char*) { text_at(pointer_word(pointer), value); }
+  void blob(std::size_t pointer, const Bytes& value);
   void texts(std::size_t pointer, const std::vector<std::string>& values, const char* name, std::size_t most = 0);
 
   template <class T>

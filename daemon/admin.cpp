@@ -20,6 +20,7 @@ std::vector<Measured> Admin::measure() const {
   sources.memory_evictions = parts_.memory.evictions();
   sources.flights = parts_.service.flights();
   sources.toolchains = parts_.planner.installed().size();
+  sources.trace_entries = parts_.planner.trace_entries();
   sources.log_lines_lost = log_lines_lost();
   sources.uptime_seconds = std::chrono::duration<double>(parts_.clock.now() - started_).count();
   return cubind::measure(parts_.metrics, sources);
@@ -33,6 +34,7 @@ HealthReply Admin::health(const HealthRequest& request) const {
   HealthReply reply;
   reply.id = request.id;
   if (const auto store = parts_.store.stats(); store.degraded) reply.reasons.push_back("store: " + store.reason);
+  if (!parts_.base_trouble.empty()) reply.reasons.push_back("base: " + parts_.base_trouble);
   if (parts_.planner.installed().empty()) {
     reply.reasons.emplace_back("compile: no toolchain was found, only kernels that are stored can be had");
   }

@@ -23,6 +23,7 @@ class Admin {
     const Clock& clock;
     std::string daemon;  // name and version
     std::string store_folder;
+    std::string base_trouble;  // why the base layer is not there; empty: it is, or none is configured
   };
 
   explicit Admin(Parts parts);

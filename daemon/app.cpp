@@ -19,9 +19,12 @@
 #include "base/clock.hpp"
 #include "base/fault_point.hpp"
 #include "base/log.hpp"
+#include "cache/layered_store.hpp"
 #include "cache/rocks_store.hpp"
 #include "cubind_version.hpp"
 #include "daemon/admin.hpp"
+#include "daemon/base_layer.hpp"
+#include "daemon/config_settings.hpp"
 #include "daemon/listening_socket.hpp"
 #include "daemon/metrics_http.hpp"
 #include "daemon/server.hpp"
@@ -81,11 +84,15 @@ Result<Sockets> take_sockets(const Config& config) {
 }
 
 // Those that records name but that are not here any more.
-std::vector<Toolchain> known_from(const RocksStore& store, const std::vector<Toolchain>& installed) {
+std::vector<Toolchain> known_from(const RocksStore& store, const LayeredStore& layers,
+                                  const std::vector<Toolchain>& installed) {
   std::vector<Toolchain> known;
-  for (const auto& identity : store.known_toolchains()) {
+  auto identities = store.known_toolchains();
+  for (auto& identity : layers.known_toolchains()) identities.push_back(std::move(identity));
+  for (const auto& identity : identities) {
     const auto same = [&](const Toolchain& toolchain) { return toolchain.id == identity.id; };
     if (std::any_of(installed.begin(), installed.end(), same)) continue;
+    if (std::any_of(known.begin(), known.end(), same)) continue;
     Toolchain toolchain;
     toolchain.id = identity.id;
     toolchain.major = identity.major;
@@ -112,20 +119,32 @@ void make_room_for_descriptors(std::size_t connections) {
 
 class Daemon final : public App {
  public:
-  Daemon(const Config& config, Sockets sockets, std::unique_ptr<RocksStore> store, std::vector<Toolchain> toolchains,
-         Substitutes substitutes)
+  Daemon(const Config& config, Sockets sockets, std::unique_ptr<RocksStore> store, BaseLayer base,
+         std::vector<Toolchain> toolchains, Substitutes substitutes, std::function<Result<Config>()> read_again)
       : config_(config),
+        read_again_(std::move(read_again)),
         store_(std::move(store)),
+        layered_(*store_, std::move(base.layers)),
         memory_(config.memory_limit),
         executor_(loop_, disk_),
-        planner_(toolchains, known_from(*store_, toolchains), config.default_toolchain),
+        planner_(toolchains, known_from(*store_, layered_, toolchains), config.default_toolchain),
         pool_(make_pool(substitutes)),
         service_(service_parts(std::move(substitutes.builder))),
-        admin_({service_, planner_, memory_, *store_, *pool_, metrics_, clock_, daemon_name(), store_->folder()}),
-        session_parts_{
-            service_,     planner_,  admin_,   *store_, memory_,
-            *pool_,       executor_, metrics_, clock_,  AccessRules(::geteuid(), config.admins, config.clients),
-            daemon_name()},
+        admin_({service_, planner_, memory_, layered_, *pool_, metrics_, clock_, daemon_name(), store_->folder(),
+                std::move(base.trouble)}),
+        session_parts_{service_,
+                       planner_,
+                       admin_,
+                       layered_,
+                       memory_,
+                       *pool_,
+                       executor_,
+                       metrics_,
+                       clock_,
+                       AccessRules(::geteuid(), config.admins, config.clients),
+                       daemon_name(),
+                       [this] { return reload(); },
+                       {}},
         signals_(loop_),
         upkeep_(loop_),
         watchdog_(loop_),
@@ -189,7 +208,7 @@ class Daemon final : public App {
   }
 
   KernelService::Parts service_parts(KernelService::Builder builder) {
-    KernelService::Parts parts{memory_, *store_, *pool_, executor_, clock_, metrics_};
+    KernelService::Parts parts{memory_, layered_, *pool_, executor_, clock_, metrics_};
     if (builder) parts.build = std::move(builder);
     return parts;
   }
@@ -249,7 +268,7 @@ class Daemon final : public App {
     signals_.async_wait([this](ErrorCode_ error, int signal) {
       if (error) return;
       if (signal == SIGHUP) {
-        log(LogLevel::info, "signal", {{"signal", "SIGHUP"}, {"then", "ignored: a changed config needs a restart"}});
+        static_cast<void>(reload());  // what came of it is in the log
       } else if (draining_) {
         log(LogLevel::warn, "stop", {{"reason", "a second signal"}, {"then", "ends at once"}});
         ::_exit(1);
@@ -258,6 +277,34 @@ class Daemon final : public App {
       }
       wait_for_signal();
     });
+  }
+
+  // ---- reload: what can change while requests are served does so at once
+
+  Result<std::string> reload() {
+    if (!read_again_) return Error{ErrorCode::not_supported, "this daemon was started without a config to read again"};
+    const auto read = read_again_();
+    if (!read.ok()) {
+      log(LogLevel::error, "reload", {{"error", read.error().message}, {"then", "the config stays as it was"}});
+      return read.error();
+    }
+    std::string applied, waiting;
+    for (const auto& setting : settings()) {
+      const auto wanted = setting.get(*read);
+      if (wanted == setting.get(config_)) continue;
+      auto& list = setting.live ? applied : waiting;
+      list += (list.empty() ? "" : ", ") + std::string(setting.key);
+      if (setting.live) static_cast<void>(setting.set(config_, wanted));  // it was checked when it was read
+    }
+    configure_log(config_.log_level, config_.log_format);
+    memory_.set_max_bytes(config_.memory_limit);
+    store_->set_max_bytes(config_.disk_limit);
+    server_->set_max_connections(config_.max_connections);
+    session_parts_.access = AccessRules(::geteuid(), config_.admins, config_.clients);
+    log(LogLevel::info, "reload", {{"applied", applied}, {"needs_restart", waiting}});
+    if (applied.empty() && waiting.empty()) return std::string("nothing has changed");
+    return (applied.empty() ? "" : "applied: " + applied) + (applied.empty() || waiting.empty() ? "" : "; ") +
+           (waiting.empty() ? "" : "needs a restart: " + waiting);
   }
 
   // ---- the end: nothing new, what runs is answered, then the loop stops
@@ -303,10 +350,12 @@ class Daemon final : public App {
     if (flights_done_ && sessions_gone_) loop_.stop();
   }
 
-  const Config config_;
+  Config config_;  // as it holds: a setting that needs a restart keeps its old value
+  std::function<Result<Config>()> read_again_;
   SystemClock clock_;
   Metrics metrics_;
   std::unique_ptr<RocksStore> store_;
+  LayeredStore layered_;
   MemoryStore memory_;
   asio::io_context loop_{1};
   asio::thread_pool disk_{kDiskThreads};
@@ -327,7 +376,8 @@ class Daemon final : public App {
 
 }  // namespace
 
-Result<std::unique_ptr<App>> App::create(const Config& config, Substitutes substitutes) {
+Result<std::unique_ptr<App>> App::create(const Config& config, Substitutes substitutes,
+                                         std::function<Result<Config>()> read_again) {
   CUBIND_FAULT_POINT("daemon.start");
   CUBIND_TRY(auto sockets, take_sockets(config));  // first: who connects from here on waits instead of failing
 
@@ -346,7 +396,8 @@ Result<std::unique_ptr<App>> App::create(const Config& config, Substitutes subst
     CUBIND_TRY(toolchains, find_toolchains(config.toolchains, config.wheel_roots));
   }
   return std::unique_ptr<App>(std::make_unique<Daemon>(config, std::move(sockets), std::move(store),
-                                                       std::move(toolchains), std::move(substitutes)));
+                                                       open_base(config.store_base), std::move(toolchains),
+                                                       std::move(substitutes), std::move(read_again)));
 }
 
 }  // namespace cubind

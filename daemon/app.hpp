@@ -26,7 +26,9 @@ class App {
   };
 
   // Takes the socket, opens the store, finds the toolchains, begins to listen. The error says why it cannot start.
-  static Result<std::unique_ptr<App>> create(const Config& config, Substitutes substitutes = {});
+  // `read_again` gives the config anew for a reload; without it there is none.
+  static Result<std::unique_ptr<App>> create(const Config& config, Substitutes substitutes = {},
+                                             std::function<Result<Config>()> read_again = {});
   virtual ~App() = default;
 
   // Serves until stop(), then finishes what is in flight within the config's shutdown_grace.
@@ -34,7 +36,7 @@ class App {
 
   virtual void stop() = 0;  // thread-safe
 
-  // SIGTERM and SIGINT stop, a second one ends the process at once; SIGHUP is logged. Call before run().
+  // SIGTERM and SIGINT stop, a second one ends the process at once; SIGHUP reads the config again. Call before run().
   virtual void handle_signals() = 0;
 };
 

@@ -29,6 +29,7 @@ struct Config {
   std::uint64_t disk_limit = limits::kDiskStoreBytes;
   std::uint32_t old_store_days = 30;
   bool allow_any_filesystem = false;
+  std::string store_base;  // root of a read-only store below; empty: none
   // [compile]
   std::uint32_t workers = 0;  // 0: as many as cores and memory allow
   std::size_t queue = limits::kMaxQueuedCompiles;

@@ -175,6 +175,7 @@ std::string word_of(Enum value, std::span<const std::pair<std::string_view, Enum
 // ---- the table: every setting once
 
 constexpr std::uint64_t kMiB = 1 << 20;
+constexpr bool kLive = true;
 
 std::vector<std::string> texts_of(const std::vector<std::uint32_t>& numbers) {
   std::vector<std::string> texts;
@@ -198,28 +199,35 @@ const std::vector<Setting>& settings() {
       {"socket.allow_users", "--allow-user", Kind::list,
        "who may ask; with allow_groups empty too: all who can connect",
        [](Config& c, Texts t) { return set_uids(c.clients.uids, t); },
-       [](const Config& c) { return texts_of(c.clients.uids); }},
+       [](const Config& c) { return texts_of(c.clients.uids); }, kLive},
       {"socket.allow_groups", "--allow-group", Kind::list, "likewise, by group",
        [](Config& c, Texts t) { return set_gids(c.clients.gids, t); },
-       [](const Config& c) { return texts_of(c.clients.gids); }},
+       [](const Config& c) { return texts_of(c.clients.gids); }, kLive},
       {"socket.max_connections", "--max-connections", Kind::number, "at once; more are closed at once",
        [](Config& c, Texts t) { return set_number(c.max_connections, t[0], 1, 65536); },
-       [](const Config& c) { return T{std::to_string(c.max_connections)}; }},
+       [](const Config& c) { return T{std::to_string(c.max_connections)}; }, kLive},
       {"store.root", "--store", Kind::text, "folder of the store, on a local disk",
        [](Config& c, Texts t) { return set_path(c.store_root, t[0]); },
        [](const Config& c) { return T{c.store_root}; }},
       {"store.memory_limit", "--memory-limit", Kind::text, "cubins kept in memory",
        [](Config& c, Texts t) { return set_size(c.memory_limit, t[0], kMiB); },
-       [](const Config& c) { return T{std::to_string(c.memory_limit)}; }},
+       [](const Config& c) { return T{std::to_string(c.memory_limit)}; }, kLive},
       {"store.disk_limit", "--disk-limit", Kind::text, "cubins kept on disk",
        [](Config& c, Texts t) { return set_size(c.disk_limit, t[0], kMiB); },
-       [](const Config& c) { return T{std::to_string(c.disk_limit)}; }},
+       [](const Config& c) { return T{std::to_string(c.disk_limit)}; }, kLive},
       {"store.old_store_days", "--old-store-days", Kind::number, "other schemas' folders go after that; 0: never",
        [](Config& c, Texts t) { return set_number(c.old_store_days, t[0], 0, 36500); },
        [](const Config& c) { return T{std::to_string(c.old_store_days)}; }},
       {"store.allow_any_filesystem", "--allow-any-filesystem", Kind::boolean, "also tmpfs and network file systems",
        [](Config& c, Texts t) { return set_bool(c.allow_any_filesystem, t[0]); },
        [](const Config& c) { return T{c.allow_any_filesystem ? "true" : "false"}; }},
+      {"store.base", "--store-base", Kind::text, "root of a read-only store to look in after this one; empty: none",
+       [](Config& c, Texts t) -> Rule {
+         if (!t[0].empty()) return set_path(c.store_base, t[0]);
+         c.store_base.clear();
+         return {};
+       },
+       [](const Config& c) { return T{c.store_base}; }},
       {"compile.workers", "--workers", Kind::number, "compiles at once; 0: as cores and memory allow",
        [](Config& c, Texts t) { return set_number(c.workers, t[0], 0, 1024); },
        [](const Config& c) { return T{std::to_string(c.workers)}; }},
@@ -252,15 +260,15 @@ const std::vector<Setting>& settings() {
          return {};
        },
        [](const Config& c) { return T{c.default_toolchain}; }},
-      {"admin.users", "--admin-user", Kind::list, "who may verify and purge, by name or number, beside root",
+      {"admin.users", "--admin-user", Kind::list, "who may verify, purge and reload, by name or number, beside root",
        [](Config& c, Texts t) { return set_uids(c.admins.uids, t); },
-       [](const Config& c) { return texts_of(c.admins.uids); }},
+       [](const Config& c) { return texts_of(c.admins.uids); }, kLive},
       {"admin.groups", "--admin-group", Kind::list, "likewise, by group",
        [](Config& c, Texts t) { return set_gids(c.admins.gids, t); },
-       [](const Config& c) { return texts_of(c.admins.gids); }},
+       [](const Config& c) { return texts_of(c.admins.gids); }, kLive},
       {"shutdown_grace", "--shutdown-grace", Kind::text, "for running compiles at SIGTERM",
        [](Config& c, Texts t) { return set_seconds(c.shutdown_grace, t[0]); },
-       [](const Config& c) { return T{std::to_string(c.shutdown_grace.count()) + "s"}; }},
+       [](const Config& c) { return T{std::to_string(c.shutdown_grace.count()) + "s"}; }, kLive},
       {"metrics.socket", "--metrics-socket", Kind::text,
        "Unix socket for Prometheus; empty: metrics.sock beside the other one; off: none",
        [](Config& c, Texts t) { return set_metrics_socket(c.metrics_socket, t[0]); },
@@ -270,10 +278,10 @@ const std::vector<Setting>& settings() {
        [](const Config& c) { return T{c.metrics_listen ? to_string(*c.metrics_listen) : ""}; }},
       {"log.level", "--log-level", Kind::text, "debug, info, warn, error or off",
        [](Config& c, Texts t) { return set_word<LogLevel>(c.log_level, t[0], kLevels); },
-       [](const Config& c) { return T{word_of<LogLevel>(c.log_level, kLevels)}; }},
+       [](const Config& c) { return T{word_of<LogLevel>(c.log_level, kLevels)}; }, kLive},
       {"log.format", "--log-format", Kind::text, "text or json",
        [](Config& c, Texts t) { return set_word<LogFormat>(c.log_format, t[0], kFormats); },
-       [](const Config& c) { return T{word_of<LogFormat>(c.log_format, kFormats)}; }},
+       [](const Config& c) { return T{word_of<LogFormat>(c.log_format, kFormats)}; }, kLive},
   };
   return table;
 }

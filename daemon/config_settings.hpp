@@ -23,6 +23,7 @@ struct Setting {
   const char* help;
   std::function<Rule(Config&, Texts)> set;  // one text, but for lists
   std::function<std::vector<std::string>(const Config&)> get;
+  bool live = false;  // a reload applies it; the others need a restart
 };
 
 const std::vector<Setting>& settings();

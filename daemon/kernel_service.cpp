@@ -35,6 +35,11 @@ KernelService::Asked KernelService::get_or_build(const KernelRef& kernel, Priori
   return {nullptr, joined};
 }
 
+bool KernelService::needed_when_ready(const KernelKey& key) {
+  const auto found = work_.find(key);
+  return found != work_.end() && !std::exchange(found->second.needed_when_ready, true);
+}
+
 bool KernelService::is_compiling(const KernelKey& key) const {
   const auto found = work_.find(key);
   return found != work_.end() && found->second.job != 0 && parts_.pool.is_running(found->second.job);
@@ -42,7 +47,7 @@ bool KernelService::is_compiling(const KernelKey& key) const {
 
 // A flight: read the disk, else build, store, answer.
 void KernelService::start(const KernelRef& kernel, std::uint32_t owner) {
-  work_[kernel->key] = Work{kernel, owner, 0};
+  work_[kernel->key] = Work{kernel, owner};
   read(kernel);
 }
 

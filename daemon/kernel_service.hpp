@@ -51,6 +51,9 @@ class KernelService {
   // The waiter withdraws. Its flight goes on, demoted if nobody else waits.
   void leave(const KernelKey& key, SingleFlight::Ticket ticket) { flights_.leave(key, ticket); }
 
+  // Somebody who had declared itself ready needs this key's compile. True for the first of each compile.
+  bool needed_when_ready(const KernelKey& key);
+
   bool is_compiling(const KernelKey& key) const;
   std::size_t flights() const { return flights_.size(); }
 
@@ -65,6 +68,7 @@ class KernelService {
     KernelRef kernel;
     std::uint32_t owner = kNoOwner;  // who began it
     CompilePool::JobId job = 0;      // 0 until its compile is queued
+    bool needed_when_ready = false;
   };
   struct Read {  // what the disk says of a key
     Result<std::optional<Artifact>> found;

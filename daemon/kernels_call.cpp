@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "codegen/plan/planner.hpp"
 #include "protocol/kernel_abi.hpp"
 #include "protocol/limits.hpp"
 
@@ -38,7 +39,8 @@ std::string_view to_string(RequestMode mode) {
 }  // namespace
 
 KernelsCall::KernelsCall(KernelService& service, Metrics& metrics, const Clock& clock, ReplySink& sink,
-                         const Peer& peer, KernelsRequest request, PlannedRequest planned, SteadyTime received)
+                         const Peer& peer, KernelsRequest request, PlannedRequest planned, SteadyTime received,
+                         bool ready)
     : service_(service),
       metrics_(metrics),
       clock_(clock),
@@ -47,7 +49,9 @@ KernelsCall::KernelsCall(KernelService& service, Metrics& metrics, const Clock& 
       request_(std::move(request)),
       planned_(std::move(planned)),
       received_(received),
-      next_progress_(received + limits::kProgressInterval) {
+      next_progress_(received + limits::kProgressInterval),
+      // Prewarming is meant to compile, also beside live traffic.
+      alarms_(ready && request_.mode != RequestMode::prefetch && request_.priority == Priority::foreground) {
   slots_.resize(planned_.kernels.size());
   for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].kernel = std::move(planned_.kernels[i]);
   std::sort(request_.held.begin(), request_.held.end());
@@ -111,9 +115,21 @@ void KernelsCall::on_missed(std::size_t index) {
   --reading_;
   if (slot.kernel->toolchain == nullptr) {
     answer_without(slot, ErrorCode::not_found, "key \"" + slot.kernel->key.hex() + "\" is in no record");
-  } else if (request_.mode != RequestMode::wait) {
-    answer_without(slot, ErrorCode::pending, "the compile is queued");
+    return;
   }
+  if (alarms_ && service_.needed_when_ready(slot.kernel->key)) raise_alarm(*slot.kernel);
+  if (request_.mode != RequestMode::wait) answer_without(slot, ErrorCode::pending, "the compile is queued");
+}
+
+void KernelsCall::raise_alarm(const PlannedKernel& kernel) {
+  ++metrics_.compiles_after_ready;
+  log(LogLevel::warn, "compile_after_ready",
+      {{"key", kernel.key.short_hex()},
+       {"name", short_name(kernel.descriptor) + "-" + config_name(kernel.config)},
+       {"arch", cubind::to_string(kernel.arch)},
+       {"uid", peer_.uid},
+       {"pid", peer_.pid},
+       {"id", request_.id}});
 }
 
 void KernelsCall::flight_done(std::size_t index, const FlightResult& result) {

@@ -15,9 +15,10 @@ namespace cubind {
 
 class KernelsCall final : public Call, private FlightWaiter {
  public:
-  // Everything referred to outlives the call. Nothing happens before the first advance().
+  // Everything referred to outlives the call. Nothing happens before the first advance(). `ready`: the asker has
+  // declared that it has warmed up, so that a compile is an alarm.
   KernelsCall(KernelService& service, Metrics& metrics, const Clock& clock, ReplySink& sink, const Peer& peer,
-              KernelsRequest request, PlannedRequest planned, SteadyTime received);
+              KernelsRequest request, PlannedRequest planned, SteadyTime received, bool ready = false);
   ~KernelsCall() override;
 
   void advance(SteadyTime now) override;
@@ -49,6 +50,7 @@ class KernelsCall final : public Call, private FlightWaiter {
 
   void open(std::size_t index);
   void on_missed(std::size_t index);
+  void raise_alarm(const PlannedKernel& kernel);
   void answer(Slot& slot, const Artifact& artifact, Outcome outcome);
   void answer_without(Slot& slot, ErrorCode code, std::string message, std::string failure_log = {});
   void give_up_open(ErrorCode code, const std::string& message);  // all that have no answer yet
@@ -65,6 +67,7 @@ class KernelsCall final : public Call, private FlightWaiter {
   KernelsRequest request_;
   PlannedRequest planned_;
   SteadyTime received_, next_progress_;
+  bool alarms_;  // a compile for this request is one
 
   std::vector<Slot> slots_;  // one for each distinct kernel
   std::size_t next_table_ = 0, next_slot_ = 0;

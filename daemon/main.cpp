@@ -11,11 +11,17 @@ namespace {
 constexpr int kCannotStart = 1;
 constexpr int kWrongConfig = 2;
 
-int serve(const cubind::Config& config) {
+int serve(const cubind::Config& config, int argc, char** argv) {
   cubind::configure_log(config.log_level, config.log_format);
   std::signal(SIGPIPE, SIG_IGN);
 
-  auto app = cubind::App::create(config);
+  // Flags win over the file, at a reload as at the start.
+  const auto read_again = [argc, argv]() -> cubind::Result<cubind::Config> {
+    auto line = cubind::parse_command_line(argc, argv);
+    if (!line.ok()) return std::move(line).error();
+    return std::move(line->config);
+  };
+  auto app = cubind::App::create(config, {}, read_again);
   if (!app.ok()) {
     std::fprintf(stderr, "cubind: %s\n", app.error().message.c_str());
     return kCannotStart;
@@ -35,7 +41,7 @@ int main(int argc, char** argv) {
     return kWrongConfig;
   }
   switch (line->action) {
-    case Action::run: return serve(line->config);
+    case Action::run: return serve(line->config, argc, argv);
     case Action::check: return 0;
     case Action::print_config: std::fputs(cubind::to_toml(line->config).c_str(), stdout); return 0;
     case Action::print_and_exit: std::fputs(line->text.c_str(), stdout); return 0;

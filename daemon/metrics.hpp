@@ -20,9 +20,10 @@ struct Metrics {
   double wait_ms = 0;        // from request to answer, over built and joined
   std::uint64_t missed = 0;  // flights that found their kernel in no tier
   double compile_ms = 0;
-  std::uint64_t slow_compiles = 0;        // above limits::kSlowCompile
-  std::uint64_t failures_remembered = 0;  // answered from the negative cache
-  std::uint64_t unusable_cubins = 0;      // compiled, but not what was asked for
+  std::uint64_t compiles_after_ready = 0;  // needed by who had declared itself ready
+  std::uint64_t slow_compiles = 0;         // above limits::kSlowCompile
+  std::uint64_t failures_remembered = 0;   // answered from the negative cache
+  std::uint64_t unusable_cubins = 0;       // compiled, but not what was asked for
   // Connections.
   std::uint64_t connections = 0, connections_open = 0, connections_refused = 0, connections_dropped = 0;
   std::uint64_t sent_bytes = 0;
@@ -35,7 +36,7 @@ struct MetricSources {
   std::size_t memory_kernels = 0, memory_bytes = 0;
   std::uint64_t memory_evictions = 0;
   std::size_t flights = 0;
-  std::size_t toolchains = 0;
+  std::size_t toolchains = 0, trace_entries = 0;
   std::uint64_t log_lines_lost = 0;
   double uptime_seconds = 0;
 };

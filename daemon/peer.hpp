@@ -25,8 +25,8 @@ struct PeerList {
   bool has(const Peer& peer) const;
 };
 
-// Root and the daemon's own user may do everything. Admin requests (verify, purge) are for those listed besides;
-// anything else is for everybody who can connect, unless there is a list.
+// Root and the daemon's own user may do everything. Admin requests (verify, purge, reload) are for those listed
+// besides; anything else is for everybody who can connect, unless there is a list.
 class AccessRules {
  public:
   AccessRules(std::uint32_t own_uid, PeerList admins, PeerList clients)

@@ -8,6 +8,7 @@
 #include "codegen/plan/planner.hpp"
 #include "protocol/kernel_abi.hpp"
 #include "protocol/limits.hpp"
+#include "protocol/trace.hpp"
 
 namespace cubind {
 
@@ -105,15 +106,19 @@ Result<PlannedRequest> RequestPlanner::plan(const KernelsRequest& request) {
     }
     auto found = layer(question);
     if (!found.ok()) return in(where(), std::move(found).error());
-    add((*found)->kernels);
-    add((*found)->others);
-    planned.layers.push_back(*std::move(found));
+    trace(question, **found);
+    const auto& plan = (*found)->plan;
+    add(plan->kernels);
+    add(plan->others);
+    planned.layers.push_back(plan);
   }
   for (std::size_t i = 0; i < request.kernels.size(); ++i) {
     const auto& spec = request.kernels[i];
-    auto found = layer({spec.descriptor, request.arch, toolchain, 0, 0, 0, 0, false, spec.config});
+    const Question question{spec.descriptor, request.arch, toolchain, 0, 0, 0, 0, false, spec.config};
+    auto found = layer(question);
     if (!found.ok()) return in("kernel " + std::to_string(i), std::move(found).error());
-    add((*found)->kernels);
+    trace(question, **found);
+    add((*found)->plan->kernels);
   }
   for (const auto& kernel : planned.kernels) {
     CUBIND_CHECK(check_version("launch_abi", request.launch_abi, launch_abi_of(kernel->config)));
@@ -134,8 +139,8 @@ Result<PlannedRequest> RequestPlanner::plan(const KernelsRequest& request) {
 
 Result<KernelRef> RequestPlanner::plan_kernel(const KernelSpec& spec, Arch arch, const ToolchainChoice& choice) {
   CUBIND_TRY(const Toolchain* toolchain, choose_toolchain(all_, choice, configured_));
-  CUBIND_TRY(const auto planned, layer({spec.descriptor, arch, toolchain, 0, 0, 0, 0, false, spec.config}));
-  return planned->kernels.front();
+  CUBIND_TRY(const auto* found, layer({spec.descriptor, arch, toolchain, 0, 0, 0, 0, false, spec.config}));
+  return found->plan->kernels.front();
 }
 
 Result<KernelRef> RequestPlanner::plan_record(const RecordSummary& record) {
@@ -154,12 +159,23 @@ Result<KernelRef> RequestPlanner::plan_record(const RecordSummary& record) {
   return planned;
 }
 
-Result<std::shared_ptr<const PlannedLayer>> RequestPlanner::layer(const Question& question) {
-  if (const auto* known = layers_.get(question)) return *known;
+Result<RequestPlanner::Remembered*> RequestPlanner::layer(const Question& question) {
+  if (auto* known = layers_.get(question)) return known;
   CUBIND_TRY(auto planned, plan_layer(question));
-  auto shared = std::make_shared<const PlannedLayer>(std::move(planned));
-  layers_.put(question, shared);
-  return shared;
+  layers_.put(question, {std::make_shared<const PlannedLayer>(std::move(planned))});
+  return layers_.get(question);
+}
+
+void RequestPlanner::trace(const Question& question, Remembered& remembered) {
+  if (std::exchange(remembered.traced, true) || trace_.size() >= limits::kMaxTraceEntries) return;
+  trace_.insert(trace_line({question.descriptor, question.arch, question.config, question.sm_count, question.n,
+                            question.k, question.max_m, question.whole_catalogue, question.toolchain->id}));
+}
+
+std::string RequestPlanner::trace() const {
+  std::string text(kTraceHeader);
+  for (const auto& line : trace_) text += line;
+  return text;
 }
 
 Result<PlannedLayer> RequestPlanner::plan_layer(const Question& question) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -54,6 +55,11 @@ class RequestPlanner {
 
   const std::vector<Toolchain>& installed() const { return installed_; }
 
+  // What plan() was asked for since the start, each once, as protocol/trace.hpp writes it. At most
+  // limits::kMaxTraceEntries are kept: the first.
+  std::string trace() const;
+  std::size_t trace_entries() const { return trace_.size(); }
+
  private:
   // Everything that a plan depends on, compared whole: a field that is added to the descriptor cannot be forgotten.
   struct Question {
@@ -69,15 +75,22 @@ class RequestPlanner {
     std::size_t operator()(const Question& question) const;
   };
 
-  Result<std::shared_ptr<const PlannedLayer>> layer(const Question& question);
+  struct Remembered {
+    std::shared_ptr<const PlannedLayer> plan;
+    bool traced = false;  // so that a hit does not write its line again
+  };
+
+  Result<Remembered*> layer(const Question& question);  // valid until the next call
+  void trace(const Question& question, Remembered& remembered);
   Result<PlannedLayer> plan_layer(const Question& question);
   Result<KernelRef> kernel(const GemmDescriptor& descriptor, const GemmConfig& config, Arch code,
                            const Toolchain& toolchain);
 
   const std::vector<Toolchain> installed_, all_;  // all_: installed ones first; pointers into it hold for our life
   std::string configured_;
-  LruMap<Question, std::shared_ptr<const PlannedLayer>, QuestionHash> layers_;
+  LruMap<Question, Remembered, QuestionHash> layers_;
   LruMap<Question, KernelRef, QuestionHash> kernels_;
+  std::set<std::string> trace_;  // lines
 };
 
 }  // namespace cubind

@@ -58,6 +58,8 @@ class SocketServer final : public Server {
     if (sessions_.empty() && all_gone_) std::exchange(all_gone_, nullptr)();
   }
 
+  void set_max_connections(std::size_t most) override { max_connections_ = most; }
+
   void close_sessions() override {
     for (const auto& [key, session] : sessions_) session->close();
   }

@@ -18,6 +18,7 @@ class Server {
   virtual ~Server() = default;
   virtual void stop_accepting() = 0;                              // the socket is closed; connections go on
   virtual void end_sessions(std::function<void()> all_gone) = 0;  // each as soon as it has written what it has to say
+  virtual void set_max_connections(std::size_t most) = 0;         // those that are open stay
   virtual void close_sessions() = 0;                              // at once
 };
 

@@ -7,7 +7,9 @@
 #include "base/log.hpp"
 #include "daemon/disk_call.hpp"
 #include "daemon/kernels_call.hpp"
+#include "daemon/nearest_record.hpp"
 #include "daemon/record_list.hpp"
+#include "daemon/text_call.hpp"
 #include "daemon/verify_call.hpp"
 #include "protocol/codec.hpp"
 #include "protocol/greeting.hpp"
@@ -87,6 +89,7 @@ void SessionLogic::greet(ByteView payload) {
   auto answer = answer_greeting(*hello, parts_.daemon);
   answer.launch_abi = kLaunchAbi;
   answer.weight_layout = kWeightLayout;
+  version_ = answer.version;
   state_ = answer.version == 0 ? State::ending : State::serving;
   log(answer.version == 0 ? LogLevel::warn : LogLevel::debug, "hello",
       {{"client", hello->client},
@@ -113,6 +116,11 @@ void SessionLogic::dispatch(ByteView payload, SteadyTime now) {
     return;
   }
   const auto id = id_of(*request);
+  if (const auto needed = first_version_of(*request); needed > version_) {
+    return refuse(id, {ErrorCode::invalid_argument, "request kind \"" + std::to_string(request->index()) +
+                                                        "\" is of protocol version " + std::to_string(needed) +
+                                                        ", this connection speaks " + std::to_string(version_)});
+  }
   if (const auto found = calls_.find(id); found != calls_.end() && !found->second->finished()) {
     return refuse(id, {ErrorCode::invalid_argument, "id \"" + std::to_string(id) + "\" is in flight already"});
   }
@@ -141,6 +149,19 @@ void SessionLogic::serve(Request request, SteadyTime now) {
     return reply(Reply(*std::move(explained)));
   }
   if (const auto* asked = std::get_if<ListRequest>(&request)) return start(asked->id, list(*asked), now);
+  if (const auto* asked = std::get_if<TraceRequest>(&request)) {
+    return start(asked->id, std::make_unique<TextCall>(sink(), asked->id, parts_.planner.trace()), now);
+  }
+  if (const auto* asked = std::get_if<NearestRequest>(&request)) {
+    auto kernel = parts_.planner.plan_kernel(asked->kernel, asked->arch, asked->toolchain);
+    if (!kernel.ok()) return refuse(asked->id, std::move(kernel).error());
+    return start(asked->id, nearest(*asked, *kernel), now);
+  }
+  if (const auto* asked = std::get_if<ReadyRequest>(&request)) return declare_ready(*asked);
+  if (const auto* asked = std::get_if<ReloadRequest>(&request)) {
+    if (may_administer(asked->id, "reload")) reload(*asked);
+    return;
+  }
   if (const auto* asked = std::get_if<PurgeRequest>(&request)) {
     if (may_administer(asked->id, "purge")) start(asked->id, purge(*asked), now);
   } else if (const auto* verify = std::get_if<VerifyRequest>(&request)) {
@@ -157,7 +178,7 @@ void SessionLogic::start(KernelsRequest request, SteadyTime now) {
   const auto id = request.id;
   start(id,
         std::make_unique<KernelsCall>(parts_.service, parts_.metrics, parts_.clock, sink(), peer_, std::move(request),
-                                      *std::move(planned), now),
+                                      *std::move(planned), now, ready_ || parts_.ready_uids.contains(peer_.uid)),
         now);
 }
 
@@ -191,6 +212,44 @@ std::unique_ptr<Call> SessionLogic::purge(const PurgeRequest& request) {
         if (!purged.ok()) return ErrorReply{request.id, purged.error().code, purged.error().message};
         return PurgeReply{request.id, purged->records, purged->bytes};
       });
+}
+
+std::unique_ptr<Call> SessionLogic::nearest(const NearestRequest& request, const KernelRef& kernel) {
+  return std::make_unique<DiskCall>(parts_.executor, sink(),
+                                    [&store = parts_.store, id = request.id, kernel]() -> Reply {
+                                      auto found = nearest_record(store, kernel->key, kernel->ingredients);
+                                      if (!found.ok()) return ErrorReply{id, found.error().code, found.error().message};
+                                      found->id = id;
+                                      return *std::move(found);
+                                    });
+}
+
+void SessionLogic::declare_ready(const ReadyRequest& request) {
+  const bool user = request.scope == ReadyScope::user;
+  if (!user) {
+    ready_ = !request.off;
+  } else if (request.off) {
+    parts_.ready_uids.erase(peer_.uid);
+  } else {
+    parts_.ready_uids.insert(peer_.uid);
+  }
+  log(LogLevel::info, "ready",
+      {{"scope", user ? "user" : "connection"},
+       {"off", request.off ? 1 : 0},
+       {"uid", peer_.uid},
+       {"pid", peer_.pid},
+       {"id", request.id}});
+  reply(Reply(
+      DoneReply{request.id, request.off ? "compiles are no alarm any more" : "compiles are an alarm from here on"}));
+}
+
+void SessionLogic::reload(const ReloadRequest& request) {
+  if (!parts_.reload) {
+    return refuse(request.id, {ErrorCode::not_supported, "this daemon was started without anything to read again"});
+  }
+  auto done = parts_.reload();
+  if (!done.ok()) return refuse(request.id, std::move(done).error());
+  reply(Reply(DoneReply{request.id, *std::move(done)}));
 }
 
 bool SessionLogic::may_administer(std::uint64_t id, const char* what) {

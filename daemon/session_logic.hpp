@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -38,7 +39,9 @@ class SessionLogic final : private ReplySink {
     Metrics& metrics;
     const Clock& clock;
     AccessRules access;
-    std::string daemon;  // name and version, for the greeting
+    std::string daemon;                           // name and version, for the greeting
+    std::function<Result<std::string>()> reload;  // reads the config again; what came of it, or why it was refused
+    std::set<std::uint32_t> ready_uids;           // whose connections are all ready
   };
 
   // `output_ready` is called when a reply was queued outside of received(), written() and tick().
@@ -80,6 +83,9 @@ class SessionLogic final : private ReplySink {
   void start(std::uint64_t id, std::unique_ptr<Call> call, SteadyTime now);
   std::unique_ptr<Call> purge(const PurgeRequest& request);
   std::unique_ptr<Call> list(const ListRequest& request);
+  std::unique_ptr<Call> nearest(const NearestRequest& request, const KernelRef& kernel);
+  void declare_ready(const ReadyRequest& request);
+  void reload(const ReloadRequest& request);
   bool may_administer(std::uint64_t id, const char* what);
   void refuse(std::uint64_t id, Error error);
   void lose_stream(Error error);
@@ -90,6 +96,8 @@ class SessionLogic final : private ReplySink {
   Peer peer_;
   std::function<void()> output_ready_;
   State state_ = State::greeting;
+  std::uint16_t version_ = 0;  // agreed on
+  bool ready_ = false;         // this connection has declared itself so
   SteadyTime opened_;
   FrameReader reader_;
   OutputQueue output_;

@@ -184,6 +184,14 @@ ExplainRequest read_explain(schema::ExplainRequest::Reader from, Fields& f) {
   return to;
 }
 
+NearestRequest read_nearest(schema::NearestRequest::Reader from, Fields& f) {
+  NearestRequest to;
+  to.arch = f.arch(from.getArch());
+  to.kernel = read(from.getKernel(), f);
+  to.toolchain = read(from.getToolchain(), f);
+  return to;
+}
+
 Request read_request(schema::Request::Reader from, Fields& f) {
   const auto with_id = [&](auto request) -> Request {
     request.id = from.getId();
@@ -201,6 +209,15 @@ Request read_request(schema::Request::Reader from, Fields& f) {
     case schema::Request::EXPLAIN: return with_id(read_explain(from.getExplain(), f));
     case schema::Request::VERIFY: return with_id(VerifyRequest{.key = read(from.getVerify().getKey(), f)});
     case schema::Request::PURGE: return with_id(PurgeRequest{.key = read(from.getPurge().getKey(), f)});
+    case schema::Request::READY: {
+      const auto ready = from.getReady();
+      return with_id(
+          ReadyRequest{.scope = f.choice(ready.getScope(), ReadyScope::user, ReadyScope::connection, "ready scope"),
+                       .off = ready.getOff()});
+    }
+    case schema::Request::RELOAD: return with_id(ReloadRequest{});
+    case schema::Request::TRACE: return with_id(TraceRequest{});
+    case schema::Request::NEAREST: return with_id(read_nearest(from.getNearest(), f));
   }
   f.refuse("request kind \"" + std::to_string(static_cast<unsigned>(from.which())) + "\" is not known here");
   return {};
@@ -359,6 +376,33 @@ PurgeReply read_reply(schema::PurgeReply::Reader from, Fields&) {
   return to;
 }
 
+DoneReply read_reply(schema::DoneReply::Reader from, Fields& f) {
+  DoneReply to;
+  to.message = f.text(from.getMessage(), "message");
+  return to;
+}
+
+ChunkReply read_reply(schema::ChunkReply::Reader from, Fields&) {
+  ChunkReply to;
+  to.last = from.getLast();
+  const auto data = from.getData();
+  to.data = to_bytes({reinterpret_cast<const char*>(data.begin()), data.size()});
+  return to;
+}
+
+Difference read(schema::Difference::Reader from, Fields& f) {
+  return {f.text(from.getName(), "name"), f.text(from.getAsked(), "asked"), f.text(from.getStored(), "stored")};
+}
+
+NearestReply read_reply(schema::NearestReply::Reader from, Fields& f) {
+  NearestReply to;
+  to.key = read(from.getKey(), f);
+  to.nearest = read(from.getNearest(), f);
+  to.name = f.text(from.getName(), "name");
+  to.differences = read_all<Difference>(from.getDifferences(), f, "differences");
+  return to;
+}
+
 Reply read_reply_envelope(schema::Reply::Reader from, Fields& f) {
   const auto with_id = [&](auto reader) -> Reply {
     auto reply = read_reply(reader, f);
@@ -377,6 +421,9 @@ Reply read_reply_envelope(schema::Reply::Reader from, Fields& f) {
     case schema::Reply::EXPLAIN: return with_id(from.getExplain());
     case schema::Reply::VERIFY: return with_id(from.getVerify());
     case schema::Reply::PURGE: return with_id(from.getPurge());
+    case schema::Reply::DONE: return with_id(from.getDone());
+    case schema::Reply::CHUNK: return with_id(from.getChunk());
+    case schema::Reply::NEAREST: return with_id(from.getNearest());
   }
   f.refuse("reply kind \"" + std::to_string(static_cast<unsigned>(from.which())) + "\" is not known here");
   return {};

@@ -144,6 +144,12 @@ void write(schema::Ingredient::Builder to, const Ingredient& ingredient) {
   if (!ingredient.value.empty()) to.setValue(text(ingredient.value));
 }
 
+void write(schema::Difference::Builder to, const Difference& difference) {
+  if (!difference.name.empty()) to.setName(text(difference.name));
+  if (!difference.asked.empty()) to.setAsked(text(difference.asked));
+  if (!difference.stored.empty()) to.setStored(text(difference.stored));
+}
+
 // Writes a list of structs with the overload of write() for its items, all of which are above.
 template <class List, class Items>
 void write_all(List to, const Items& items) {
@@ -204,6 +210,27 @@ void write(schema::Request::Builder to, const VerifyRequest& request) {
 void write(schema::Request::Builder to, const PurgeRequest& request) {
   auto purge = to.initPurge();
   if (!request.key.is_zero()) write(purge.initKey(), request.key);
+}
+
+void write(schema::Request::Builder to, const ReadyRequest& request) {
+  auto ready = to.initReady();
+  ready.setScope(same<schema::ReadyScope>(request.scope));
+  ready.setOff(request.off);
+}
+
+void write(schema::Request::Builder to, const ReloadRequest&) {
+  to.setReload();
+}
+
+void write(schema::Request::Builder to, const TraceRequest&) {
+  to.setTrace();
+}
+
+void write(schema::Request::Builder to, const NearestRequest& request) {
+  auto nearest = to.initNearest();
+  write_arch(nearest.getArch(), request.arch);
+  write(nearest.initKernel(), request.kernel);
+  write(nearest.initToolchain(), request.toolchain);
 }
 
 // ---- replies ----
@@ -296,6 +323,28 @@ void write(schema::Reply::Builder to, const PurgeReply& reply) {
   auto purge = to.initPurge();
   purge.setRecords(reply.records);
   purge.setBytes(reply.bytes);
+}
+
+void write(schema::Reply::Builder to, const DoneReply& reply) {
+  auto done = to.initDone();
+  if (!reply.message.empty()) done.setMessage(text(reply.message));
+}
+
+void write(schema::Reply::Builder to, const ChunkReply& reply) {
+  auto chunk = to.initChunk();
+  chunk.setLast(reply.last);
+  if (reply.data.empty()) return;
+  std::memcpy(chunk.initData(count(reply.data.size())).begin(), reply.data.data(), reply.data.size());
+}
+
+void write(schema::Reply::Builder to, const NearestReply& reply) {
+  auto nearest = to.initNearest();
+  if (!reply.key.is_zero()) write(nearest.initKey(), reply.key);
+  if (!reply.nearest.is_zero()) write(nearest.initNearest(), reply.nearest);
+  if (!reply.name.empty()) nearest.setName(text(reply.name));
+  if (!reply.differences.empty()) {
+    write_all(nearest.initDifferences(count(reply.differences.size())), reply.differences);
+  }
 }
 
 Bytes frame_of(kj::ArrayPtr<const capnp::word> segment) {

@@ -1,6 +1,7 @@
 #include "protocol/greeting.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "protocol/kernel_abi.hpp"
@@ -43,6 +44,12 @@ Status check_greeting(const ClientHello& sent, const ServerHello& answer) {
                                             range_text(sent.min_version, sent.max_version)};
   }
   return {};
+}
+
+std::uint16_t first_version_of(const Request& request) {
+  constexpr std::size_t kFirstOfVersion2 = 8;
+  static_assert(std::is_same_v<std::variant_alternative_t<kFirstOfVersion2, Request>, ReadyRequest>);
+  return request.index() < kFirstOfVersion2 ? 1 : 2;
 }
 
 }  // namespace cubind

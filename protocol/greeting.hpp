@@ -25,4 +25,7 @@ ServerHello answer_greeting(const ClientHello& hello, std::string daemon, Protoc
 // that was not offered.
 Status check_greeting(const ClientHello& sent, const ServerHello& answer);
 
+// The lowest version in which this kind of request exists.
+std::uint16_t first_version_of(const Request& request);
+
 }  // namespace cubind

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "base/digest.hpp"
 #include "base/result.hpp"
 #include "protocol/arch.hpp"
@@ -19,7 +20,7 @@
 namespace cubind {
 
 inline constexpr std::uint16_t kProtocolMin = 1;
-inline constexpr std::uint16_t kProtocolMax = 1;
+inline constexpr std::uint16_t kProtocolMax = 2;
 
 // ---- greeting: the client speaks first, the daemon answers, then requests may be pipelined
 // --------------------------------
@@ -145,8 +146,37 @@ struct PurgeRequest {  // admin: `key` zero = everything
   bool operator==(const PurgeRequest&) const = default;
 };
 
+// Since version 2 of the protocol; sent only where it was agreed on (first_version_of in protocol/greeting.hpp).
+
+// Who asks has warmed up: a compile that a request of theirs for live traffic needs from here on is an alarm.
+enum class ReadyScope : std::uint8_t {
+  connection = 0,  // this connection; its client says it again when it has to reconnect
+  user = 1,        // all connections of this uid, present and future, until the daemon ends
+};
+struct ReadyRequest {
+  std::uint64_t id = 0;
+  ReadyScope scope = ReadyScope::connection;
+  bool off = false;  // takes it back
+  bool operator==(const ReadyRequest&) const = default;
+};
+struct ReloadRequest {  // admin: read the config file again
+  std::uint64_t id = 0;
+  bool operator==(const ReloadRequest&) const = default;
+};
+struct TraceRequest {  // what was asked for since the daemon started, as protocol/trace.hpp writes it
+  std::uint64_t id = 0;
+  bool operator==(const TraceRequest&) const = default;
+};
+struct NearestRequest {  // the stored kernel whose key has the most ingredients in common with this one's
+  std::uint64_t id = 0;
+  KernelSpec kernel;
+  Arch arch;
+  ToolchainChoice toolchain;
+  bool operator==(const NearestRequest&) const = default;
+};
+
 using Request = std::variant<KernelsRequest, CancelRequest, StatsRequest, HealthRequest, ListRequest, ExplainRequest,
-                             VerifyRequest, PurgeRequest>;
+                             VerifyRequest, PurgeRequest, ReadyRequest, ReloadRequest, TraceRequest, NearestRequest>;
 
 // ---- replies
 // --------------------------------------------------------------------------------------------------------------
@@ -264,7 +294,32 @@ struct PurgeReply {
   bool operator==(const PurgeReply&) const = default;
 };
 
+// Since version 2.
+struct DoneReply {  // to ready and reload
+  std::uint64_t id = 0;
+  std::string message;  // for people
+  bool operator==(const DoneReply&) const = default;
+};
+struct ChunkReply {  // to trace: a text in pieces
+  std::uint64_t id = 0;
+  bool last = false;  // nothing follows
+  Bytes data;
+  bool operator==(const ChunkReply&) const = default;
+};
+struct Difference {
+  std::string name, asked, stored;  // of an ingredient; empty where one side has none of that name
+  bool operator==(const Difference&) const = default;
+};
+struct NearestReply {
+  std::uint64_t id = 0;
+  KernelKey key;      // of the kernel asked for
+  KernelKey nearest;  // equal to `key` if it is stored; zero if nothing is
+  std::string name;   // of the nearest
+  std::vector<Difference> differences;
+  bool operator==(const NearestReply&) const = default;
+};
+
 using Reply = std::variant<TableReply, KernelReply, ProgressReply, SummaryReply, ErrorReply, StatsReply, HealthReply,
-                           ListReply, ExplainReply, VerifyReply, PurgeReply>;
+                           ListReply, ExplainReply, VerifyReply, PurgeReply, DoneReply, ChunkReply, NearestReply>;
 
 }  // namespace cubind

@@ -1,4 +1,4 @@
-// health and stats: how the daemon is.
+// health and stats: how the daemon is; ready and reload: what it is told.
 #include <nlohmann/json.hpp>
 
 #include "client/cli/commands.hpp"
@@ -66,6 +66,27 @@ Status run(const CommonOptions& common, const StatsOptions&) {
     rows.push_back({printable(counter.name), fixed(counter.value, whole ? 0 : 3)});
   }
   return common.json ? print_json(document) : print_text(table(rows));
+}
+
+namespace {
+
+Status print_done(const CommonOptions& common, const DoneReply& done) {
+  if (common.json) return print_json({{"message", done.message}});
+  return print_text(printable(done.message) + "\n");
+}
+
+}  // namespace
+
+Status run(const CommonOptions& common, const ReadyOptions& options) {
+  CUBIND_TRY(const auto client, open_client(common));
+  CUBIND_TRY(const DoneReply done, client->declare_user_ready(!options.off, deadline_of(common, kQuick)));
+  return print_done(common, done);
+}
+
+Status run(const CommonOptions& common, const ReloadOptions&) {
+  CUBIND_TRY(const auto client, open_client(common));
+  CUBIND_TRY(const DoneReply done, client->reload(deadline_of(common, kQuick)));
+  return print_done(common, done);
 }
 
 }  // namespace cubind::cli

@@ -1,16 +1,9 @@
 // get: one kernel, to a file if asked for.
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-
-#include <fcntl.h>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/unique_fd.hpp"
 #include "client/cli/commands.hpp"
 #include "client/cli/output.hpp"
+#include "client/cli/output_file.hpp"
 #include "client/cli/progress.hpp"
 
 namespace cubind::cli {
@@ -18,61 +11,6 @@ namespace cubind::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-// A file that appears under its name only when it is whole. Made before the daemon is asked, so that a folder that
-// cannot be written stops everything.
-class OutputFile {
- public:
-  static Result<OutputFile> create(const std::string& path) {
-    OutputFile out;
-    out.path_ = path;
-    out.temporary_ = path + ".XXXXXX";
-    out.fd_ = UniqueFd(mkostemp(out.temporary_.data(), O_CLOEXEC));
-    if (out.fd_.get() >= 0) return out;
-    out.temporary_.clear();
-    return failed(path, errno);
-  }
-  OutputFile(OutputFile&& other) noexcept { swap(other); }
-  OutputFile& operator=(OutputFile&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-  ~OutputFile() {
-    if (!temporary_.empty()) unlink(temporary_.c_str());
-  }
-
-  Status publish(ByteView bytes) {
-    while (!bytes.empty()) {
-      const ssize_t written = write(fd_.get(), bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return failed(path_, errno);
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
-    }
-    const mode_t mask = umask(0);
-    umask(mask);
-    if (fchmod(fd_.get(), 0666 & ~mask) != 0 || rename(temporary_.c_str(), path_.c_str()) != 0) {
-      return failed(path_, errno);
-    }
-    temporary_.clear();
-    return {};
-  }
-
- private:
-  OutputFile() = default;
-  void swap(OutputFile& other) {
-    std::swap(path_, other.path_);
-    std::swap(temporary_, other.temporary_);
-    std::swap(fd_, other.fd_);
-  }
-  static Error failed(const std::string& path, int error) {
-    const auto code = error == EACCES || error == EPERM ? ErrorCode::permission_denied
-                      : error == ENOENT                 ? ErrorCode::not_found
-                                                        : ErrorCode::invalid_argument;
-    return {code, "-o \"" + path + "\" cannot be written: " + std::strerror(error)};
-  }
-  std::string path_, temporary_;
-  UniqueFd fd_;
-};
 
 KernelsRequest request_for(const GetOptions& options) {
   KernelsRequest request;

@@ -1,6 +1,11 @@
-// prewarm: a model's config in, every kernel that its layers can use compiled and stored.
+// prewarm: a model's config in, every kernel that its layers can use compiled and stored; or a trace in, and all that
+// was asked for.
 #include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include <nlohmann/json.hpp>
 
@@ -9,6 +14,8 @@
 #include "client/cli/progress.hpp"
 #include "client/model/model_layers.hpp"
 #include "codegen/plan/planner.hpp"
+#include "protocol/limits.hpp"
+#include "protocol/trace.hpp"
 
 namespace cubind::cli {
 
@@ -78,7 +85,8 @@ Status print_dry_run(const CommonOptions& common, const std::vector<ModelLayer>&
   return print_text(text + table(rows));
 }
 
-KernelsRequest request_for(const PrewarmOptions& options, const std::vector<ModelLayer>& layers, Arch arch) {
+// What all requests of a prewarm have in common.
+KernelsRequest basic_request(const PrewarmOptions& options, Arch arch) {
   KernelsRequest request;
   request.arch = arch;
   request.sm_count = kDefaultSmCount;
@@ -88,9 +96,55 @@ KernelsRequest request_for(const PrewarmOptions& options, const std::vector<Mode
   request.launch_abi = kLaunchAbis;
   request.weight_layout = kWeightLayouts;
   request.with_code = false;
-  request.whole_catalogue = true;
-  for (const auto& layer : layers) request.layers.push_back({layer.descriptor, layer.n, layer.k, options.max_m});
   return request;
+}
+
+std::vector<KernelsRequest> model_requests(const PrewarmOptions& options, const std::vector<ModelLayer>& layers) {
+  std::vector<KernelsRequest> requests;
+  for (const Arch arch : options.archs) {
+    auto& request = requests.emplace_back(basic_request(options, arch));
+    request.whole_catalogue = true;
+    for (const auto& layer : layers) request.layers.push_back({layer.descriptor, layer.n, layer.k, options.max_m});
+  }
+  return requests;
+}
+
+// One request for all entries that fit into one. A toolchain that the daemon does not have is replaced by its usual
+// one.
+std::vector<KernelsRequest> trace_requests(const PrewarmOptions& options, const std::vector<TraceEntry>& entries,
+                                           const std::vector<std::string>& toolchains) {
+  using Shared = std::tuple<Arch, std::uint32_t, bool, std::string>;
+  std::map<Shared, std::vector<KernelsRequest>> groups;
+  for (const auto& entry : entries) {
+    const bool known = std::find(toolchains.begin(), toolchains.end(), entry.toolchain) != toolchains.end();
+    const auto toolchain = known ? entry.toolchain : std::string();
+    auto& group = groups[{entry.arch, entry.sm_count, entry.whole_catalogue, toolchain}];
+    const bool layer = entry.config.empty();
+    if (group.empty() || group.back().layers.size() == limits::kMaxLayersPerRequest ||
+        group.back().kernels.size() == limits::kMaxLayersPerRequest) {
+      auto& request = group.emplace_back(basic_request(options, entry.arch));
+      if (layer) request.sm_count = entry.sm_count;
+      request.whole_catalogue = entry.whole_catalogue;
+      if (known) request.toolchain = {ToolchainRule::exact, toolchain, 0, {}};
+    }
+    if (layer) {
+      group.back().layers.push_back({entry.descriptor, entry.n, entry.k, entry.max_m});
+    } else {
+      group.back().kernels.push_back({entry.descriptor, entry.config});
+    }
+  }
+  std::vector<KernelsRequest> requests;
+  for (auto& [shared, group] : groups) std::move(group.begin(), group.end(), std::back_inserter(requests));
+  return requests;
+}
+
+Result<std::vector<TraceEntry>> read_trace(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file) return Error{ErrorCode::not_found, "--from-trace \"" + path + "\" cannot be read"};
+  auto entries = parse_trace(text);
+  if (!entries.ok()) return Error{entries.error().code, "--from-trace \"" + path + "\": " + entries.error().message};
+  return entries;
 }
 
 // What became of the kernels of one architecture.
@@ -169,25 +223,40 @@ Status verdict(const std::vector<ArchResult>& results, bool wait) {
 }  // namespace
 
 Status run(const CommonOptions& common, const PrewarmOptions& options) {
-  CUBIND_TRY(const HfConfig config, read_hf_config(options.config));
-  auto layers = quantized_layers(config, {options.tp, options.dtype});
-  if (!layers.ok()) return Error{layers.error().code, "\"" + options.config + "\": " + layers.error().message};
-  CUBIND_TRY(const auto kernels, plan_kernels(*layers, options.archs, options.max_m));
-  if (options.dry_run) return print_dry_run(common, *layers, kernels);
+  std::vector<ModelLayer> layers;
+  std::vector<TraceEntry> entries;
+  if (options.trace.empty()) {
+    CUBIND_TRY(const HfConfig config, read_hf_config(options.config));
+    auto found = quantized_layers(config, {options.tp, options.dtype});
+    if (!found.ok()) return Error{found.error().code, "\"" + options.config + "\": " + found.error().message};
+    layers = *std::move(found);
+    CUBIND_TRY(const auto kernels, plan_kernels(layers, options.archs, options.max_m));
+    if (options.dry_run) return print_dry_run(common, layers, kernels);
+  } else {
+    CUBIND_TRY(entries, read_trace(options.trace));
+    if (options.dry_run) return print_text(std::to_string(entries.size()) + " entries\n");
+  }
 
   CUBIND_TRY(const auto client, open_client(common));
+  std::vector<KernelsRequest> requests;
+  if (options.trace.empty()) {
+    requests = model_requests(options, layers);
+  } else {
+    CUBIND_TRY(const HealthReply health, client->health());
+    requests = trace_requests(options, entries, health.toolchains);
+  }
   Progress progress = Progress::to_stderr(common.json);
   std::vector<ArchResult> results;
-  for (const Arch arch : options.archs) {
-    ArchResult result{arch, {}, {}};
+  for (auto& request : requests) {
+    ArchResult result{request.arch, {}, {}};
     KernelsCallbacks callbacks;
     callbacks.kernel = [&](const KernelReply& reply, Bytes) { result.kernels.push_back(reply); };
     callbacks.progress = [&](const ProgressReply& reply) {
-      progress.show(to_string(arch), reply);
+      progress.show(to_string(result.arch), reply);
       return true;
     };
-    CUBIND_TRY(result.summary, client->kernels(request_for(options, *layers, arch), callbacks,
-                                               deadline_of(common, std::chrono::hours(24))));
+    CUBIND_TRY(result.summary,
+               client->kernels(std::move(request), callbacks, deadline_of(common, std::chrono::hours(24))));
     results.push_back(std::move(result));
   }
   progress.finish();
@@ -195,7 +264,7 @@ Status run(const CommonOptions& common, const PrewarmOptions& options) {
   if (common.json) {
     ordered_json archs = ordered_json::array();
     for (const auto& result : results) archs.push_back(result_json(result));
-    CUBIND_CHECK(print_json({{"layers", layers_json(*layers)}, {"archs", std::move(archs)}}));
+    CUBIND_CHECK(print_json({{"layers", layers_json(layers)}, {"archs", std::move(archs)}}));
   } else {
     std::string text;
     for (const auto& result : results) {

@@ -18,8 +18,9 @@ constexpr const char* kFooter =
 // Arguments as they came; CLI11 only collects them, values.hpp says what is wrong with one.
 struct Raw {
   std::string socket, deadline, config_file, arch, tp = "1", max_m, dtype, priority = "prewarm";
-  std::string toolchain, max_cuda, format, config, key, output, n, k, sm_count;
-  bool json = false, dry_run = false, no_wait = false, hit_only = false, source = false, all = false, alive = false;
+  std::string from_trace, interval, views, toolchain, max_cuda, format, config, key, output, n, k, sm_count;
+  bool json = false, dry_run = false, no_wait = false, hit_only = false, source = false, all = false, alive = false,
+       off = false, nearest = false;
 };
 
 Error wrong(std::string message) {
@@ -59,7 +60,25 @@ Result<ToolchainChoice> toolchain_of(const Raw& raw) {
 Result<CommandOptions> prewarm_of(const Raw& raw) {
   PrewarmOptions out;
   out.config = raw.config_file;
-  CUBIND_TRY(out.archs, arch_list("--arch", raw.arch));
+  out.trace = raw.from_trace;
+  if (raw.from_trace.empty()) {
+    if (raw.config_file.empty()) return wrong("CONFIG is missing: name a model's config.json, or a --from-trace");
+    if (raw.arch.empty()) return wrong("--arch is missing");
+    CUBIND_TRY(out.archs, arch_list("--arch", raw.arch));
+  } else {
+    const std::string tp = raw.tp == "1" ? "" : raw.tp;
+    for (const auto& [name, value] : {std::pair{"CONFIG", &raw.config_file},
+                                      {"--arch", &raw.arch},
+                                      {"--tp", &tp},
+                                      {"--max-m", &raw.max_m},
+                                      {"--dtype", &raw.dtype},
+                                      {"--toolchain", &raw.toolchain},
+                                      {"--max-cuda", &raw.max_cuda}}) {
+      if (!value->empty()) {
+        return wrong(std::string(name) + " \"" + *value + "\" cannot be given together with --from-trace");
+      }
+    }
+  }
   CUBIND_TRY(out.tp, number_value("--tp", raw.tp, 1, limits::kMaxTensorParallel));
   CUBIND_CHECK(read_number("--max-m", raw.max_m, limits::kMaxM, out.max_m));
   out.dtype = raw.dtype;
@@ -107,6 +126,8 @@ Result<CommandOptions> explain_of(const Raw& raw) {
   ExplainOptions out;
   CUBIND_TRY(out.kernel, kernel_of(raw, false));
   out.source = raw.source;
+  out.nearest = raw.nearest;
+  if (raw.source && raw.nearest) return wrong("--source cannot be given together with --nearest");
   return CommandOptions{std::move(out)};
 }
 
@@ -125,6 +146,19 @@ Result<CommandOptions> can_of(const Raw& raw) {
   CUBIND_CHECK(read_number("--k", raw.k, limits::kMaxNK, out.k));
   CUBIND_CHECK(read_number("--max-m", raw.max_m, limits::kMaxM, out.max_m));
   CUBIND_CHECK(read_number("--sm-count", raw.sm_count, limits::kMaxSmCount, out.sm_count));
+  return CommandOptions{std::move(out)};
+}
+
+Result<CommandOptions> top_of(const Raw& raw) {
+  TopOptions out;
+  CUBIND_CHECK(read_number("--interval", raw.interval, 3600, out.interval_s));
+  CUBIND_CHECK(read_number("--count", raw.views, 1'000'000, out.count));
+  return CommandOptions{out};
+}
+
+Result<CommandOptions> trace_of(const Raw& raw) {
+  TraceOptions out;
+  if (!raw.output.empty()) out.output = raw.output;
   return CommandOptions{std::move(out)};
 }
 
@@ -193,8 +227,10 @@ struct Grammar {
 
   void prewarm() {
     CLI::App* sub = command("prewarm", "Kernels", "Compile and store every kernel that a model can use", prewarm_of);
-    text(sub, "CONFIG", raw.config_file, "The model's config.json", "What")->required();
-    text(sub, "--arch", raw.arch, "Architectures, separated by commas: sm_80,sm_90a", "What", "ARCH")->required();
+    text(sub, "CONFIG", raw.config_file, "The model's config.json", "What");
+    text(sub, "--arch", raw.arch, "Architectures, separated by commas: sm_80,sm_90a", "What", "ARCH");
+    text(sub, "--from-trace", raw.from_trace, "Instead of CONFIG: what `trace` wrote, here or elsewhere", "What",
+         "FILE");
     text(sub, "--tp", raw.tp, "Tensor-parallel ranks (default 1)", "What", "N");
     text(sub, "--max-m", raw.max_m, "Tokens of the largest batch (default 8192)", "What", "M");
     text(sub, "--dtype", raw.dtype, "Activations: float16 or bfloat16 (default: the config's, else float16)", "What",
@@ -219,6 +255,8 @@ struct Grammar {
     CLI::App* sub = command("explain", "Kernels", "Everything that a kernel's key is made of", explain_of);
     kernel(sub);
     sub->add_flag("--source", raw.source, "Print the generated CUDA instead")->group("Output");
+    sub->add_flag("--nearest", raw.nearest, "Instead: what differs from the stored kernel with the most similar key")
+        ->group("Output");
   }
 
   void can() {
@@ -239,6 +277,18 @@ struct Grammar {
     health->add_flag("--alive", raw.alive, "Exit code 0 if it answers, degraded or not")->group("What");
     command("stats", "Daemon", "The daemon's counters",
             [](const Raw&) { return Result<CommandOptions>(CommandOptions{StatsOptions{}}); });
+    CLI::App* top = command("top", "Daemon", "A view of the daemon at work that refreshes itself", top_of);
+    text(top, "--interval", raw.interval, "Between views (default 2)", "How", "SECONDS");
+    text(top, "--count", raw.views, "End after that many views (default: one if this is no terminal)", "How", "N");
+    CLI::App* ready =
+        command("ready", "Daemon", "This user's processes have warmed up: from here on a compile is an alarm",
+                [](const Raw& given) { return Result<CommandOptions>(CommandOptions{ReadyOptions{given.off}}); });
+    ready->add_flag("--off", raw.off, "Take it back")->group("What");
+    command("reload", "Daemon", "Have the daemon read its config again (administrators)",
+            [](const Raw&) { return Result<CommandOptions>(CommandOptions{ReloadOptions{}}); });
+    CLI::App* trace =
+        command("trace", "Kernels", "What the daemon was asked for, for `prewarm --from-trace` elsewhere", trace_of);
+    text(trace, "-o,--output", raw.output, "Write it to this file; - is standard output", "Output");
     command("ls", "Store", "The stored kernels",
             [](const Raw&) { return Result<CommandOptions>(CommandOptions{ListOptions{}}); });
     CLI::App* verify =

@@ -23,7 +23,8 @@ struct CommonOptions {
 };
 
 struct PrewarmOptions {
-  std::string config;       // path
+  std::string config;       // path; empty: the trace says what
+  std::string trace;        // path of what `trace` wrote
   std::vector<Arch> archs;  // as asked for
   std::uint32_t tp = 1;
   std::uint32_t max_m = kDefaultMaxM;
@@ -49,6 +50,7 @@ struct GetOptions {
 struct ExplainOptions {
   KernelChoice kernel;  // by spec
   bool source = false;
+  bool nearest = false;
 };
 struct CanOptions {
   std::string format;
@@ -61,6 +63,17 @@ struct StatsOptions {};
 struct HealthOptions {
   bool alive = false;  // a daemon that answers is well enough
 };
+struct TopOptions {
+  std::uint32_t interval_s = 2;
+  std::uint32_t count = 0;  // views; 0: one if standard output is no terminal, else until it is interrupted
+};
+struct ReadyOptions {
+  bool off = false;
+};
+struct ReloadOptions {};
+struct TraceOptions {
+  std::string output = "-";
+};
 struct ListOptions {};
 struct VerifyOptions {
   KernelKey key;  // zero = all
@@ -69,8 +82,9 @@ struct PurgeOptions {
   KernelKey key;  // zero = all
 };
 
-using CommandOptions = std::variant<PrewarmOptions, GetOptions, ExplainOptions, CanOptions, StatsOptions, HealthOptions,
-                                    ListOptions, VerifyOptions, PurgeOptions>;
+using CommandOptions =
+    std::variant<PrewarmOptions, GetOptions, ExplainOptions, CanOptions, StatsOptions, HealthOptions, TopOptions,
+                 ReadyOptions, ReloadOptions, TraceOptions, ListOptions, VerifyOptions, PurgeOptions>;
 
 struct Invocation {
   CommonOptions common;

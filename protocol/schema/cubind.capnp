@@ -1,4 +1,4 @@
-# The encoding of cubind's wire, version 1. docs/protocol.md tells the protocol around it (greeting, framing, order, limits);
+# The encoding of cubind's wire, versions 1 and 2. docs/protocol.md tells the protocol around it (greeting, framing, order, limits);
 # protocol/messages.hpp holds the same messages as C++ structs, with the meaning of each field, and the codec maps one to the other.
 #
 # A frame holds one message: one of the four root structs ClientHello, ServerHello, Request, Reply, in exactly one segment.
@@ -106,6 +106,11 @@ struct Request {
     explain @6 :ExplainRequest;
     verify @7 :VerifyRequest;
     purge @8 :PurgeRequest;
+    # since version 2
+    ready @9 :ReadyRequest;
+    reload @10 :Void;
+    trace @11 :Void;
+    nearest @12 :NearestRequest;
   }
 }
 
@@ -168,6 +173,22 @@ struct PurgeRequest {
   key @0 :Digest;                  # null = everything
 }
 
+enum ReadyScope { connection @0; user @1; }
+
+struct ReadyRequest {
+  scope @0 :ReadyScope;
+  off @1 :Bool;                    # takes it back
+}
+
+struct NearestRequest {
+  arch :group {
+    number @0 :UInt16;
+    suffix @1 :UInt8;
+  }
+  kernel @2 :KernelSpec;
+  toolchain @3 :ToolchainChoice;
+}
+
 # ---- replies ----
 
 struct Reply {
@@ -184,6 +205,10 @@ struct Reply {
     explain @9 :ExplainReply;
     verify @10 :VerifyReply;
     purge @11 :PurgeReply;
+    # since version 2
+    done @12 :DoneReply;
+    chunk @13 :ChunkReply;
+    nearest @14 :NearestReply;
   }
 }
 
@@ -339,4 +364,28 @@ struct VerifyReply {
 struct PurgeReply {
   records @0 :UInt64;
   bytes @1 :UInt64;
+}
+
+# ---- since version 2 ----
+
+struct DoneReply {
+  message @0 :Text;                # for people
+}
+
+struct ChunkReply {
+  last @0 :Bool;                   # nothing follows
+  data @1 :Data;
+}
+
+struct Difference {
+  name @0 :Text;                   # of an ingredient
+  asked @1 :Text;                  # null: there is none of that name
+  stored @2 :Text;
+}
+
+struct NearestReply {
+  key @0 :Digest;                  # of the kernel asked for
+  nearest @1 :Digest;              # equal to key if it is stored; null if nothing is
+  name @2 :Text;                   # of the nearest
+  differences @3 :List(Difference);
 }

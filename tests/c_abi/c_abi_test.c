@@ -139,6 +139,8 @@ int main(void) {
   if (client == NULL) return 1;
   EXPECT(cubind_client_health(client, &health, NULL) == CUBIND_OK && strlen(health.daemon) > 0);
   EXPECT(cubind_client_stats(client, on_counter, &counters, NULL) == CUBIND_OK && counters > 0);
+  EXPECT(cubind_client_ready(client, 1, NULL) == CUBIND_OK && cubind_client_ready(client, 0, NULL) == CUBIND_OK);
+  EXPECT_ERROR(cubind_client_ready(NULL, 1, &error), CUBIND_INVALID_ARGUMENT, "client is null");
 
   EXPECT(cubind_gemm_from_name("w4a16-bf16-g128", &gemm, NULL) == CUBIND_OK);
   EXPECT(gemm.group_k == 128 && gemm.activation == CUBIND_DTYPE_BF16 && gemm.weight == CUBIND_DTYPE_INT4);

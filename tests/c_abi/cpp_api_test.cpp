@@ -24,6 +24,7 @@ static void use(const char* socket) {
   if (!client) return;
   EXPECT(client->health());
   EXPECT(client->stats());
+  EXPECT(!client->ready() && !client->ready(false));
 
   auto gemm = cb::gemm("w4a16-bf16-g128");
   EXPECT(gemm);

@@ -45,14 +45,19 @@ class Daemon:
         self.log_path = self.folder / "log"
         self.process = None
         self.clients = []
-        self.write_config({
+        self.settings = {
             "socket.path": str(self.socket),
             "store.root": str(self.folder / "store"),
             "store.allow_any_filesystem": True,
             "compile.workers": 2,
             "compile.toolchains": [str(self.counter)],
-            **(settings or {}),
-        })
+        }
+        self.settings_changed(settings or {})
+
+    def settings_changed(self, settings):
+        """Writes the config with these as well; a running daemon notices at a reload."""
+        self.settings.update(settings)
+        self.write_config(self.settings)
 
     def write_config(self, settings):
         sections = {}

@@ -1,8 +1,10 @@
 """What an operator sees: metrics and health over HTTP and as exit codes, and the log's warnings."""
+import signal
 import socket
 import unittest
 
-from harness import ARCH, FORMAT, UNAVAILABLE, DaemonTest, configs
+from harness import (ARCH, FORMAT, INVALID, NOBODY, NOT_FOUND, UNAVAILABLE, Daemon, DaemonTest, configs,
+                     needs_fault_points)
 
 KERNEL = ("get", FORMAT, "--arch", ARCH, "--config")
 
@@ -64,6 +66,7 @@ class MetricsElsewhere(DaemonTest):
 
 
 class Health(DaemonTest):
+    @needs_fault_points
     def test_exit_code_and_page_say_that_the_disk_takes_nothing_while_kernels_are_served(self):
         self.daemon.start(["env", "CUBIND_FAULT=store.put.enospc=fail@0", *self.daemon.command()])
         self.ok(self.daemon.ctl("health"))
@@ -91,6 +94,137 @@ class SlowCompiles(DaemonTest):
         self.assertIn(f"name={kernel['name']} ", warnings[0])
         self.assertTrue(kernel["name"].startswith("w4a16-bf16-"), kernel["name"])
         self.assertEqual(self.metrics()["cubind_slow_compiles_total"], 1)
+
+
+class Ready(DaemonTest):
+    def test_a_compile_after_ready_is_an_alarm_and_prewarming_is_not(self):
+        names = configs()
+        self.daemon.start()
+        self.json(*KERNEL, names[0])
+        self.json("ready")
+        self.json(*KERNEL, names[0])
+        self.assertEqual(self.metrics()["cubind_compiles_after_ready_total"], 0)
+        late = self.json(*KERNEL, names[1])
+        self.assertEqual(self.metrics()["cubind_compiles_after_ready_total"], 1)
+        alarms = [line for line in self.daemon.log().splitlines() if " warn compile_after_ready " in line]
+        self.assertEqual(len(alarms), 1)
+        self.assertIn(f" name={late['name']} ", alarms[0])
+        self.assertGreater(self.prewarm()["built"], 0)
+        self.assertEqual(self.metrics()["cubind_compiles_after_ready_total"], 1)
+        self.json("ready", "--off")
+        self.json("purge", "--all")
+        self.json(*KERNEL, names[1])
+        self.assertEqual(self.metrics()["cubind_compiles_after_ready_total"], 1)
+
+
+class Looking(DaemonTest):
+    def test_explain_nearest_names_the_field_that_differs(self):
+        names = configs()
+        self.daemon.start()
+        explain = ("explain", FORMAT, "--arch", ARCH, "--nearest", "--config")
+        self.fails(NOT_FOUND, *explain, names[0])
+        stored = self.json(*KERNEL, names[0])
+        same = self.json(*explain, names[0])
+        self.assertEqual((same["nearest"], same["differences"]), (stored["key"], []))
+        near = self.json(*explain, names[1])
+        self.assertEqual((near["nearest"], near["name"]), (stored["key"], stored["name"]))
+        differing = {one["name"]: one for one in near["differences"]}
+        self.assertNotEqual(differing["config"]["asked"], differing["config"]["stored"])
+        self.assertNotIn("arch", differing)
+        self.assertIn("config", self.ok(self.daemon.ctl(*explain, names[1])).stdout)
+
+    def test_top_prints_one_view_without_a_terminal_and_rates_from_the_second_on(self):
+        self.daemon.start()
+        self.json(*KERNEL, configs()[0])
+        once = self.ok(self.daemon.ctl("top")).stdout
+        self.assertIn("compiles after ready", once)
+        self.assertNotIn("\x1b", once)
+        self.assertRegex(once, r"misses +- +1\n")
+        twice = self.ok(self.daemon.ctl("top", "--interval", "1", "--count", "2")).stdout
+        self.assertRegex(twice, r"misses +0\.0 +1\n")
+
+
+class Traces(DaemonTest):
+    def test_a_trace_prewarmed_elsewhere_leaves_no_miss(self):
+        def traffic():
+            self.prewarm()
+            self.json(*KERNEL, configs(max_m="64")[-1])
+
+        self.daemon.start()
+        traffic()
+        trace = self.daemon.folder / "trace"
+        self.assertGreater(self.json("trace", "-o", trace)["entries"], 1)
+        self.assertEqual(self.ok(self.daemon.ctl("trace")).stdout, trace.read_text())
+        kernels = self.daemon.compiles()
+
+        first, self.daemon = self.daemon, Daemon()
+        self.addCleanup(self.daemon.remove)
+        self.daemon.start()
+        replayed = self.json("prewarm", "--from-trace", trace)["archs"]
+        self.assertEqual(sum(one["built"] for one in replayed), kernels)
+        self.assertEqual(sum(one["failed"] + one["pending"] for one in replayed), 0)
+        missed = self.metrics()["cubind_kernels_missed_total"]
+        traffic()
+        self.assertEqual(self.metrics()["cubind_kernels_missed_total"], missed)
+        self.assertEqual(self.daemon.compiles(), kernels)
+        again = self.json("prewarm", "--from-trace", trace)["archs"]
+        self.assertEqual(sum(one["built"] + one["joined"] for one in again), 0)
+        self.assertEqual(first.stop(), 0)
+
+
+class BaseLayer(DaemonTest):
+    def test_baked_kernels_are_served_without_a_compile_and_without_an_nvrtc(self):
+        self.daemon.start()
+        baked = {kernel["key"] for kernel in self.prewarm()["kernels"]}
+        self.assertEqual(self.daemon.stop(), 0)
+        base = self.daemon.folder / "store"
+        contents = {path: path.stat().st_mtime_ns for path in base.rglob("*")}
+
+        first, self.daemon = self.daemon, Daemon({"store.base": str(base)})
+        self.addCleanup(self.daemon.remove)
+        self.daemon.start()
+        served = self.prewarm()
+        self.assertEqual((served["built"], served["hits_disk"]), (0, len(baked)))
+        self.assertEqual({kernel["key"] for kernel in served["kernels"]}, baked)
+        self.assertEqual(self.daemon.compiles(), 0)
+        metrics = self.metrics()
+        self.assertEqual((metrics["cubind_base_records"], metrics["cubind_base_hits_total"]), (len(baked), len(baked)))
+        self.assertEqual(metrics["cubind_store_records"], 0)  # nothing is copied
+        self.assertEqual({path: path.stat().st_mtime_ns for path in base.rglob("*")}, contents)
+
+    def test_one_that_is_not_there_is_a_reason_and_no_obstacle(self):
+        self.daemon.settings_changed({"store.base": str(self.daemon.folder / "absent")})
+        self.daemon.start()
+        done = self.daemon.ctl("health")
+        self.assertEqual(done.returncode, UNAVAILABLE)
+        self.assertIn("base: ", done.stderr)
+        self.assertEqual(self.json(*KERNEL, configs()[0])["outcome"], "built")
+
+
+class Reload(DaemonTest):
+    def test_what_can_change_does_at_once_and_requests_in_flight_do_not_notice(self):
+        self.daemon.start()
+        self.daemon.slow_down(1500)
+        client = self.daemon.ctl_start(*KERNEL, configs()[0])
+        self.wait_until(lambda: self.daemon.compiles() == 1)
+        self.daemon.settings_changed({"log.level": "warn", "admin.users": [str(NOBODY)], "compile.workers": 1})
+        said = self.json("reload")["message"]
+        self.assertIn("applied: admin.users, log.level", said)
+        self.assertIn("needs a restart: compile.workers", said)
+        self.assertEqual(client.wait(60), 0, self.daemon.log())
+        self.assertNotIn(" info get ", self.daemon.log())  # info lines are not written any more
+        self.assertEqual(self.json("reload")["message"], "needs a restart: compile.workers")
+
+    def test_sighup_does_the_same_and_a_wrong_config_changes_nothing(self):
+        self.daemon.start()
+        self.daemon.settings_changed({"log.level": "loud"})
+        self.assertIn("log.level", self.fails(INVALID, "reload"))
+        self.daemon.process.send_signal(signal.SIGHUP)
+        self.wait_until(lambda: self.daemon.log().count(" error reload ") == 2)
+        self.assertEqual(self.json("health")["state"], "ok")
+        self.daemon.settings_changed({"log.level": "debug"})
+        self.daemon.process.send_signal(signal.SIGHUP)
+        self.wait_until(lambda: "applied=log.level" in self.daemon.log())
 
 
 if __name__ == "__main__":

@@ -138,7 +138,11 @@ Request RandomMessages::request(std::size_t kind) {
     case 4: return ListRequest{u64(), u32(), digest()};
     case 5: return ExplainRequest{u64(), kernel(), arch(), toolchain(), flag()};
     case 6: return VerifyRequest{u64(), digest()};
-    default: return PurgeRequest{u64(), digest()};
+    case 7: return PurgeRequest{u64(), digest()};
+    case 8: return ReadyRequest{u64(), choice(ReadyScope::user), flag()};
+    case 9: return ReloadRequest{u64()};
+    case 10: return TraceRequest{u64()};
+    default: return NearestRequest{u64(), kernel(), arch(), toolchain()};
   }
 }
 
@@ -178,7 +182,15 @@ Reply RandomMessages::reply(std::size_t kind) {
       return out;
     }
     case 9: return VerifyReply{u64(), digest(), text(), flag(), text()};
-    default: return PurgeReply{u64(), u64(), u64()};
+    case 10: return PurgeReply{u64(), u64(), u64()};
+    case 11: return DoneReply{u64(), text()};
+    case 12: return ChunkReply{u64(), flag(), to_bytes(text())};
+    default: {
+      NearestReply out{u64(), digest(), digest(), text(), {}};
+      out.differences.resize(count());
+      for (auto& difference : out.differences) difference = {text(), text(), text()};
+      return out;
+    }
   }
 }
 

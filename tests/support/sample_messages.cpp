@@ -120,6 +120,16 @@ std::vector<SampleMessage> sample_messages() {
       {"reply_explain", Reply(ExplainReply{6, digest(11), {{"schema", "1"}, {"arch", "sm_90"}}, "int x;\n"})},
       {"reply_verify", Reply(VerifyReply{7, digest(5), "w4a16-bf16-g128", true, "same bytes"})},
       {"reply_purge", Reply(PurgeReply{8, 10, 614400})},
+      {"request_ready", Request(ReadyRequest{10, ReadyScope::user, true}), 2},
+      {"request_reload", Request(ReloadRequest{11}), 2},
+      {"request_trace", Request(TraceRequest{12}), 2},
+      {"request_nearest", Request(NearestRequest{13, {every_field(), "m64n128k64s3w2x2x1"}, {120, 'f'}, choice()}), 2},
+      {"reply_done", Reply(DoneReply{10, "3 settings changed"}), 2},
+      {"reply_chunk", Reply(ChunkReply{12, true, to_bytes("cubind-trace 1\n")}), 2},
+      {"reply_nearest",
+       Reply(
+           NearestReply{13, digest(11), digest(12), "w4a16-bf16-g128", {{"arch", "sm_90a", "sm_90"}, {"x", "", "1"}}}),
+       2},
   };
 }
 

@@ -1,5 +1,5 @@
-// The messages of the transcripts in tests/golden/protocol/v1: one of each kind, every field set. Fixed for ever: a
-// transcript is what version 1 of the protocol wrote for these values.
+// The messages of the transcripts in tests/golden/protocol: one of each kind, every field set. Fixed for ever: a
+// transcript is what its version of the protocol wrote for these values.
 #pragma once
 
 #include <string>
@@ -13,6 +13,7 @@ namespace cubind::test {
 struct SampleMessage {
   std::string name;  // of the transcript, e.g. "request_kernels"
   std::variant<ClientHello, ServerHello, Request, Reply> message;
+  int since = 1;  // the version that brought this kind
 };
 
 std::vector<SampleMessage> sample_messages();

@@ -166,6 +166,10 @@ bool MadeUpService::operator()(Session& session, const Request& request) {
     reply.pid = 42;
     return session.reply(reply);
   }
+  if (const auto* declared = std::get_if<ReadyRequest>(&request)) {
+    ready.push_back(*declared);
+    return session.reply(DoneReply{declared->id, "noted"});
+  }
   const auto* wanted = std::get_if<KernelsRequest>(&request);
   if (wanted == nullptr) return true;
   requests.push_back(*wanted);

@@ -70,6 +70,7 @@ struct MadeUpService {
   std::uint32_t splits_of_last_row = 1;
   std::vector<unsigned> built;
   std::vector<KernelsRequest> requests;  // as they came
+  std::vector<ReadyRequest> ready;       // likewise
   std::mutex mutex;
 
   bool operator()(Session& session, const Request& request);

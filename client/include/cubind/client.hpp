@@ -183,6 +183,13 @@ class Client {
     return out;
   }
 
+  // Error() if all is well: this process has warmed up, a compile that it needs from here on is an alarm.
+  Error ready(bool value = true) const {
+    auto error = sized<cubind_error>();
+    if (cubind_client_ready(handle_.get(), value ? 1 : 0, &error) != CUBIND_OK) return Error(error);
+    return Error();
+  }
+
   Result<cubind_health> health() const {
     auto out = sized<cubind_health>();
     auto error = sized<cubind_error>();

@@ -109,6 +109,12 @@ typedef void (*cubind_counter_fn)(void* context, const char* name, double value)
 CUBIND_API cubind_status cubind_client_stats(cubind_client* client, cubind_counter_fn counter, void* context,
                                              cubind_error* error);
 
+/* Declares that this process has warmed up (ready = 1), or takes that back (0). A compile that one of its requests
+ * needs from then on (prepare with CUBIND_MODE_WAIT or CUBIND_MODE_HIT_ONLY) is JIT in live traffic: the daemon warns
+ * of it and counts it in cubind_compiles_after_ready_total. It holds for this client also when it reconnects.
+ * CUBIND_NOT_SUPPORTED if the daemon is too old to know of it. */
+CUBIND_API cubind_status cubind_client_ready(cubind_client* client, int ready, cubind_error* error);
+
 /* ---- what to compute --------------------------------------------------------------------------------------------- */
 
 enum {

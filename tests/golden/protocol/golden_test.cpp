@@ -1,7 +1,8 @@
-// The transcripts of version 1: what it wrote for the messages of tests/support/sample_messages.cpp, whole frames in
-// hex. They stay for ever: both decoders read them as these values, and both encoders write them. A version that writes
-// a message differently gets a folder of its own, with its encoders' half of this test; reading version 1 stays.
-// UPDATE_GOLDEN=1 records transcripts that are missing and never touches one that is there.
+// The transcripts of each version, of the messages that it brought: what was written for the messages of
+// tests/support/sample_messages.cpp, whole frames in hex. They stay for ever: both decoders read them as these values,
+// and both encoders write them. A version that writes an older message differently records its own beside them, with
+// its encoders' half of this test; reading the old one stays. UPDATE_GOLDEN=1 records transcripts that are missing and
+// never touches one that is there.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -19,7 +20,11 @@ namespace {
 
 using test::SampleMessage;
 
-const std::filesystem::path kFolder = std::filesystem::path(CUBIND_SOURCE_DIR) / "tests/golden/protocol/v1";
+const std::filesystem::path kFolder = std::filesystem::path(CUBIND_SOURCE_DIR) / "tests/golden/protocol";
+
+std::filesystem::path file_of(const SampleMessage& sample) {
+  return kFolder / ("v" + std::to_string(sample.since)) / (sample.name + ".hex");
+}
 
 std::string to_hex(ByteView bytes) {
   std::string out;
@@ -54,11 +59,11 @@ Result<Reply> decode(const Reply&, ByteView payload, bool with_wire) {
 }
 
 TEST_P(ProtocolGolden, IsWrittenAndReadByCodecAndWire) {
-  const auto file = kFolder / (GetParam().name + ".hex");
+  const auto file = file_of(GetParam());
   std::visit(
       [&](const auto& message) {
         if (!std::filesystem::exists(file) && std::getenv("UPDATE_GOLDEN") != nullptr) {
-          std::filesystem::create_directories(kFolder);
+          std::filesystem::create_directories(file.parent_path());
           std::ofstream(file) << to_hex(codec::encode(message));
         }
         std::ifstream in(file);
@@ -79,7 +84,7 @@ TEST_P(ProtocolGolden, IsWrittenAndReadByCodecAndWire) {
       GetParam().message);
 }
 
-INSTANTIATE_TEST_SUITE_P(V1, ProtocolGolden, testing::ValuesIn(test::sample_messages()),
+INSTANTIATE_TEST_SUITE_P(Versions, ProtocolGolden, testing::ValuesIn(test::sample_messages()),
                          [](const auto& sample) { return sample.param.name; });
 
 TEST(ProtocolGoldenFolder, HoldsATranscriptOfEveryKindAndNothingElse) {
@@ -94,7 +99,8 @@ TEST(ProtocolGoldenFolder, HoldsATranscriptOfEveryKindAndNothingElse) {
   EXPECT_EQ(requests, request_kinds.size());
   EXPECT_EQ(replies, reply_kinds.size());
   std::size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) files += entry.path().extension() == ".hex";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kFolder))
+    files += entry.path().extension() == ".hex";
   EXPECT_EQ(files, test::sample_messages().size());
 }
 

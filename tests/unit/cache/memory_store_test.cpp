@@ -27,6 +27,19 @@ TEST(MemoryStore, HitSharesTheBytesThatWerePut) {
   EXPECT_EQ(store.bytes(), 100u);
 }
 
+TEST(MemoryStore, ALowerLimitEvictsAtOnceTheLeastRecentlyUsed) {
+  MemoryStore store(300);
+  for (std::uint64_t i = 1; i <= 3; ++i) store.put(shared(i));
+  store.set_max_bytes(150);
+  EXPECT_EQ(store.bytes(), 100u);
+  EXPECT_NE(store.get(test_key(3)), nullptr);
+  store.put(shared(4));
+  EXPECT_EQ(store.size(), 1u);
+  store.set_max_bytes(300);
+  store.put(shared(5));
+  EXPECT_EQ(store.size(), 2u);
+}
+
 TEST(MemoryStore, EvictsTheLeastRecentlyUsed) {
   MemoryStore store(300);
   for (std::uint64_t i = 1; i <= 3; ++i) store.put(shared(i));

@@ -231,6 +231,45 @@ TEST_F(ClientTest, RepliesOfAnEarlierRequestAreDropped) {
   EXPECT_EQ(stats->counters.size(), 1u);
 }
 
+TEST_F(ClientTest, ReadyIsSaidAgainToTheDaemonOfTheNextConnection) {
+  daemon_.start(service());
+  const auto client = opened();
+  ASSERT_TRUE(client->declare_ready(true).ok());
+  ASSERT_EQ(service_.ready.size(), 1u);
+  EXPECT_EQ(service_.ready[0].scope, ReadyScope::connection);
+  daemon_.stop();
+  ScriptedDaemon next(socket_.path());
+  next.start(service());
+  EXPECT_TRUE(client->kernels(one_layer(), {}).ok());
+  ASSERT_EQ(service_.ready.size(), 2u);
+  EXPECT_FALSE(service_.ready[1].off);
+  ASSERT_TRUE(client->declare_ready(false).ok());
+  EXPECT_TRUE(service_.ready[2].off);
+  next.stop();
+  ScriptedDaemon last(socket_.path());
+  last.start(service());
+  EXPECT_TRUE(client->health().ok());
+  EXPECT_EQ(service_.ready.size(), 3u);
+}
+
+TEST_F(ClientTest, ADaemonOfVersion1IsNotSentWhatItDoesNotKnow) {
+  daemon_.hello.version = 1;
+  std::atomic<int> kinds{0};
+  daemon_.start([&](Session& session, const Request& request) {
+    if (request.index() > 7) ++kinds;
+    return service_(session, request);
+  });
+  const auto client = opened();
+  const auto refused = client->declare_ready(true);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::not_supported);
+  EXPECT_EQ(refused.error().message,
+            "this needs protocol version 2, the daemon speaks version \"1\": the daemon is too old");
+  EXPECT_EQ(client->trace().error().code, ErrorCode::not_supported);
+  EXPECT_TRUE(client->health().ok());
+  EXPECT_EQ(kinds, 0);
+}
+
 TEST_F(ClientTest, ForkedChildMakesAConnectionOfItsOwn) {
   daemon_.start(service());
   const auto client = opened();

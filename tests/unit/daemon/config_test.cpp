@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -155,6 +156,16 @@ TEST_F(ConfigTest, APrintedConfigReadsBackTheSame) {
   config.compile_cpu_time = std::chrono::seconds(22);
   config.compile_timeout = std::chrono::seconds(33);
   EXPECT_EQ(to_toml(load(to_toml(config)).value()), to_toml(config));
+}
+
+TEST_F(ConfigTest, WhatAReloadAppliesIsWhatTheExampleSays) {
+  std::set<std::string> live;
+  for (const auto& setting : settings()) {
+    if (setting.live) live.insert(setting.key);
+  }
+  EXPECT_EQ(live, (std::set<std::string>{"shutdown_grace", "socket.max_connections", "store.memory_limit",
+                                         "store.disk_limit", "admin.users", "admin.groups", "socket.allow_users",
+                                         "socket.allow_groups", "log.level", "log.format"}));
 }
 
 TEST_F(ConfigTest, FlagsWinOverTheFile) {

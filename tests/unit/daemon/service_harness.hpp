@@ -56,10 +56,11 @@ class MapStore final : public ArtifactStore {
     if (found == artifacts.end()) return std::optional<Artifact>();
     return std::optional(found->second);
   }
-  Status put_as(const Artifact& artifact, const std::vector<Ingredient>&, std::uint32_t owner) override {
+  Status put_as(const Artifact& artifact, const std::vector<Ingredient>& from, std::uint32_t owner) override {
     if (put_fails) return Error{ErrorCode::resource_exhausted, "no space left"};
     artifacts[artifact.key] = artifact;
     owners[artifact.key] = owner;
+    ingredients_of[artifact.key] = from;
     return {};
   }
   Result<std::uint64_t> erase(const KernelKey& key) override {
@@ -82,6 +83,11 @@ class MapStore final : public ArtifactStore {
     }
     return page;
   }
+  Result<std::optional<std::vector<Ingredient>>> ingredients(const KernelKey& key) override {
+    const auto found = ingredients_of.find(key);
+    if (found == ingredients_of.end()) return std::optional<std::vector<Ingredient>>();
+    return std::optional(found->second);
+  }
   Status put_failure(const KernelKey& key, const StoredFailure& failure) override {
     failures[key] = failure;
     return {};
@@ -99,6 +105,7 @@ class MapStore final : public ArtifactStore {
 
   std::map<KernelKey, Artifact> artifacts;
   std::map<KernelKey, std::uint32_t> owners;
+  std::map<KernelKey, std::vector<Ingredient>> ingredients_of;
   std::map<KernelKey, StoredFailure> failures;
 };
 
@@ -132,10 +139,11 @@ struct Service {
 // The client's side of one connection.
 class Conversation {
  public:
-  explicit Conversation(Service& service, Peer peer = {1000, 1000, 1, {}}, bool greet = true)
+  explicit Conversation(Service& service, Peer peer = {1000, 1000, 1, {}}, bool greet = true,
+                        std::uint16_t version = kProtocolMax)
       : service_(service), logic(std::in_place, service.parts, std::move(peer), [this] { ++wakeups; }) {
     if (greet) {
-      send_bytes(codec::encode(ClientHello{1, 1, "test"}));
+      send_bytes(codec::encode(ClientHello{1, version, "test"}));
       static_cast<void>(hello());
     }
   }

@@ -49,6 +49,15 @@ TEST(Greeting, ClientSaysWhichSideIsTooOld) {
             "the daemon speaks protocol versions \"4\" to \"6\", this client \"2\" to \"3\": this client is too old");
 }
 
+TEST(Greeting, EveryRequestKindHasTheVersionThatBroughtIt) {
+  for (const Request& old : {Request(KernelsRequest{}), Request(StatsRequest{}), Request(PurgeRequest{})}) {
+    EXPECT_EQ(first_version_of(old), 1);
+  }
+  for (const Request& young : {Request(ReadyRequest{}), Request(ReloadRequest{}), Request(NearestRequest{})}) {
+    EXPECT_EQ(first_version_of(young), 2);
+  }
+}
+
 TEST(Greeting, VersionThatWasNotOfferedIsCorruption) {
   ServerHello answer;
   answer.version = 4;
