@@ -32,6 +32,14 @@ struct StoredFailure {
 
 inline constexpr std::uint32_t kNoOwner = 0xffffffffu;  // as a uid: nobody in particular
 
+// What codegen/nvrtc's Toolchain needs to stand for one that is not installed.
+struct ToolchainIdentity {
+  std::string id;
+  std::uint32_t major = 0, minor = 0, patch = 0;
+  std::string build_id, builtins_build_id;
+  bool operator==(const ToolchainIdentity&) const = default;
+};
+
 class ArtifactStore {
  public:
   virtual ~ArtifactStore() = default;
@@ -64,6 +72,9 @@ class ArtifactStore {
   // Counts a use that a tier in front of this one answered, so that eviction does not take what is hot there.
   // Thread-safe, never blocks on a disk; a key that is not stored is forgotten.
   virtual void touch(const KernelKey& key) { static_cast<void>(key); }
+
+  // So that records of a toolchain that is not installed can be asked for, after a restart too. Thread-safe.
+  virtual Status remember_toolchain(const ToolchainIdentity& toolchain) = 0;
 
   virtual StoreStats stats() const = 0;
 };

@@ -33,6 +33,9 @@ class LayeredStore final : public ArtifactStore {
   }
   Result<std::optional<StoredFailure>> get_failure(const KernelKey& key) override { return store_.get_failure(key); }
   void touch(const KernelKey& key) override { store_.touch(key); }
+  Status remember_toolchain(const ToolchainIdentity& toolchain) override {
+    return store_.remember_toolchain(toolchain);
+  }
   StoreStats stats() const override;
 
   std::vector<ToolchainIdentity> known_toolchains() const;  // of the layers

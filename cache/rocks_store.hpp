@@ -38,14 +38,6 @@ struct RocksStoreOptions {
   const Clock* clock = nullptr;                       // not owned; null = the system's
 };
 
-// What codegen/nvrtc's Toolchain needs to stand for one that is not installed.
-struct ToolchainIdentity {
-  std::string id;
-  std::uint32_t major = 0, minor = 0, patch = 0;
-  std::string build_id, builtins_build_id;
-  bool operator==(const ToolchainIdentity&) const = default;
-};
-
 struct PurgeCount {
   std::uint64_t records = 0, bytes = 0;
 };
@@ -75,7 +67,7 @@ class RocksStore final : public ArtifactStore {
 
   // Identities of the toolchains that made the records: those told by remember_toolchain() that records still name
   // (KernelInfo::toolchain). Call remember_toolchain() at start for each installed one; it costs a write once.
-  Status remember_toolchain(const ToolchainIdentity& toolchain);
+  Status remember_toolchain(const ToolchainIdentity& toolchain) override;
   std::vector<ToolchainIdentity> known_toolchains() const;
 
   // Periodic work: writes usage counts, drops expired failures and old schemas' folders, gives evicted space back to

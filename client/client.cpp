@@ -64,6 +64,8 @@ struct Client::State {
   void cancel(std::uint64_t id);
   bool stopping();
   Status check_kind(const Request& request) const;
+  template <class RequestT>
+  Status chunks(RequestT request, const std::function<Status(ByteView)>& piece, milliseconds deadline);
 
   template <class ReplyT, class RequestT>
   Result<ReplyT> ask(RequestT request, milliseconds deadline);
@@ -350,25 +352,47 @@ Status Client::declare_ready(bool ready, milliseconds deadline) {
   return {};
 }
 
-Result<std::string> Client::trace(milliseconds deadline) {
-  State& state = *state_;
-  const std::lock_guard lock(state.mutex);
-  const Deadline end = deadline_after(deadline.count() > 0 ? deadline : state.options.request_deadline);
-  CUBIND_CHECK(state.ensure_connected(greeting_deadline(end)));
-  TraceRequest request{state.next_id++};
-  CUBIND_CHECK(state.check_kind(request));
-  CUBIND_CHECK(state.connection->send(request, end));
-  for (std::string text;;) {
-    CUBIND_TRY(const Incoming incoming, state.next_of(request.id, end));
+// Hands the pieces of a reply in chunks to `piece`, in order.
+template <class RequestT>
+Status Client::State::chunks(RequestT request, const std::function<Status(ByteView)>& piece, milliseconds deadline) {
+  const std::lock_guard lock(mutex);
+  const Deadline end = deadline_after(deadline.count() > 0 ? deadline : options.request_deadline);
+  CUBIND_CHECK(ensure_connected(greeting_deadline(end)));
+  request.id = next_id++;
+  CUBIND_CHECK(check_kind(request));
+  CUBIND_CHECK(connection->send(request, end));
+  for (;;) {
+    CUBIND_TRY(const Incoming incoming, next_of(request.id, end));
     if (const auto* refused = std::get_if<ErrorReply>(&incoming.reply)) return Error{refused->code, refused->message};
     const auto* chunk = std::get_if<ChunkReply>(&incoming.reply);
     if (chunk == nullptr) {
-      state.connection.reset();
+      connection.reset();
       return unexpected_reply();
     }
-    text += as_text(chunk->data);
-    if (chunk->last) return text;
+    if (Status taken = piece(chunk->data); !taken) {
+      connection.reset();  // what is still on its way belongs to nobody
+      return taken;
+    }
+    if (chunk->last) return {};
   }
+}
+
+Result<std::string> Client::trace(milliseconds deadline) {
+  std::string text;
+  const auto piece = [&text](ByteView data) -> Status {
+    text += as_text(data);
+    return {};
+  };
+  CUBIND_CHECK(state_->chunks(TraceRequest{}, piece, deadline));
+  return text;
+}
+
+Status Client::export_bundle(ExportRequest request, const std::function<Status(ByteView)>& piece,
+                             milliseconds deadline) {
+  return state_->chunks(std::move(request), piece, deadline);
+}
+Result<DoneReply> Client::import_bundle(ImportRequest request, milliseconds deadline) {
+  return state_->ask<DoneReply>(std::move(request), deadline);
 }
 
 Result<SummaryReply> Client::verify(VerifyRequest request, const std::function<void(const VerifyReply&)>& record,

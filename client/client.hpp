@@ -62,6 +62,11 @@ class Client {
   Result<DoneReply> reload(std::chrono::milliseconds deadline = {});
   Result<std::string> trace(std::chrono::milliseconds deadline = {});  // protocol/trace.hpp's text
 
+  // Calls `piece` with the parts of the bundle, in order; its error ends it.
+  Status export_bundle(ExportRequest request, const std::function<Status(ByteView)>& piece,
+                       std::chrono::milliseconds deadline = {});
+  Result<DoneReply> import_bundle(ImportRequest request, std::chrono::milliseconds deadline = {});  // one piece
+
   // From here on a compile that this client's foreground requests need is an alarm of the daemon's. It stays declared
   // over reconnects; a forked child has declared nothing. With a daemon that is too old to know of it: not_supported.
   Status declare_ready(bool ready, std::chrono::milliseconds deadline = {});

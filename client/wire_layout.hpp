@@ -57,6 +57,10 @@ inline constexpr Shape kShape<TraceRequest>{0, 0};
 template <>
 inline constexpr Shape kShape<NearestRequest>{1, 2};
 template <>
+inline constexpr Shape kShape<ExportRequest>{0, 1};
+template <>
+inline constexpr Shape kShape<ImportRequest>{1, 1};
+template <>
 inline constexpr Shape kShape<Reply>{2, 1};
 template <>
 inline constexpr Shape kShape<LaunchRow>{3, 0};
@@ -221,6 +225,17 @@ void fields(Io& io, M& m) {
   io.arch(0, m.arch);
   io.part(0, m.kernel);
   io.part(1, m.toolchain);
+}
+
+template <class Io, Of<ExportRequest> M>
+void fields(Io& io, M& m) {
+  io.digests(0, m.keys, "keys", limits::kMaxKernelsPerRequest);
+}
+
+template <class Io, Of<ImportRequest> M>
+void fields(Io& io, M& m) {
+  io.flag(0, m.last);
+  io.blob(0, m.data);
 }
 
 // ---- replies ----

@@ -12,8 +12,6 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <sys/resource.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.hpp"
@@ -25,8 +23,7 @@
 #include "daemon/admin.hpp"
 #include "daemon/base_layer.hpp"
 #include "daemon/config_settings.hpp"
-#include "daemon/listening_socket.hpp"
-#include "daemon/metrics_http.hpp"
+#include "daemon/daemon_sockets.hpp"
 #include "daemon/server.hpp"
 #include "daemon/systemd_notify.hpp"
 #include "daemon/zygote_compile_pool.hpp"
@@ -61,28 +58,6 @@ std::string worker_beside_us() {
   return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "cubind-worker";
 }
 
-struct Sockets {
-  ListeningSocket clients;
-  MetricsHttpOptions metrics;
-};
-
-Result<Sockets> take_sockets(const Config& config) {
-  CUBIND_TRY(auto passed, systemd::take_sockets());
-  MetricsHttpOptions metrics;
-  metrics.passed = std::move(passed.metrics);
-  metrics.listen = config.metrics_listen;
-  // Under socket activation the sockets are systemd's affair, as the folder is: then only one that is named is made.
-  const bool beside = config.metrics_socket.empty() && !passed.clients;
-  const auto path = beside ? (std::filesystem::path(config.socket_path).parent_path() / "metrics.sock").string()
-                           : config.metrics_socket;
-  if (!path.empty() && path != "off") {
-    metrics.socket = ListeningSocket::Wanted{path, config.socket_mode, config.socket_gid};
-  }
-  if (passed.clients) return Sockets{ListeningSocket::adopt(std::move(passed.clients)), std::move(metrics)};
-  CUBIND_TRY(auto made, ListeningSocket::make({config.socket_path, config.socket_mode, config.socket_gid}));
-  return Sockets{std::move(made), std::move(metrics)};
-}
-
 // Those that records name but that are not here any more.
 std::vector<Toolchain> known_from(const RocksStore& store, const LayeredStore& layers,
                                   const std::vector<Toolchain>& installed) {
@@ -93,34 +68,16 @@ std::vector<Toolchain> known_from(const RocksStore& store, const LayeredStore& l
     const auto same = [&](const Toolchain& toolchain) { return toolchain.id == identity.id; };
     if (std::any_of(installed.begin(), installed.end(), same)) continue;
     if (std::any_of(known.begin(), known.end(), same)) continue;
-    Toolchain toolchain;
-    toolchain.id = identity.id;
-    toolchain.major = identity.major;
-    toolchain.minor = identity.minor;
-    toolchain.patch = identity.patch;
-    toolchain.build_id = identity.build_id;
-    toolchain.builtins_build_id = identity.builtins_build_id;
-    known.push_back(std::move(toolchain));
+    known.push_back(known_toolchain(identity));
   }
   return known;
 }
 
-// Each connection is a descriptor, and shells start us with 1024 of them: the soft limit is raised as far as need be.
-void make_room_for_descriptors(std::size_t connections) {
-  constexpr rlim_t kOurs = 256;  // the database's files, pipes of workers, sockets
-  const rlim_t needed = connections + kOurs;
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
-  limit.rlim_cur = std::min(needed, limit.rlim_max);
-  if (::setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == needed) return;
-  log(LogLevel::warn, "descriptor_limit",
-      {{"descriptors", limit.rlim_cur}, {"needed", needed}, {"then", "fewer connections than configured are taken"}});
-}
-
 class Daemon final : public App {
  public:
-  Daemon(const Config& config, Sockets sockets, std::unique_ptr<RocksStore> store, BaseLayer base,
-         std::vector<Toolchain> toolchains, Substitutes substitutes, std::function<Result<Config>()> read_again)
+  Daemon(const Config& config, DaemonSockets sockets, std::unique_ptr<RocksStore> store, BaseLayer base,
+         std::vector<Toolchain> toolchains, Substitutes substitutes, std::function<Result<Config>()> read_again,
+         ImportPolicy imports)
       : config_(config),
         read_again_(std::move(read_again)),
         store_(std::move(store)),
@@ -144,6 +101,8 @@ class Daemon final : public App {
                        AccessRules(::geteuid(), config.admins, config.clients),
                        daemon_name(),
                        [this] { return reload(); },
+                       std::move(imports),
+                       config.store_root,
                        {}},
         signals_(loop_),
         upkeep_(loop_),
@@ -382,6 +341,12 @@ Result<std::unique_ptr<App>> App::create(const Config& config, Substitutes subst
   CUBIND_TRY(auto sockets, take_sockets(config));  // first: who connects from here on waits instead of failing
 
   make_room_for_descriptors(config.max_connections);
+  ImportPolicy imports{{}, config.require_signed};
+  for (const auto& file : config.trusted_keys) {
+    CUBIND_TRY(auto key, read_public_key(file));
+    imports.trusted.push_back(key);
+  }
+
   RocksStoreOptions options;
   options.root = config.store_root;
   options.max_bytes = config.disk_limit;
@@ -395,9 +360,9 @@ Result<std::unique_ptr<App>> App::create(const Config& config, Substitutes subst
   } else {
     CUBIND_TRY(toolchains, find_toolchains(config.toolchains, config.wheel_roots));
   }
-  return std::unique_ptr<App>(std::make_unique<Daemon>(config, std::move(sockets), std::move(store),
-                                                       open_base(config.store_base), std::move(toolchains),
-                                                       std::move(substitutes), std::move(read_again)));
+  return std::unique_ptr<App>(std::make_unique<Daemon>(
+      config, std::move(sockets), std::move(store), open_base(config.store_base), std::move(toolchains),
+      std::move(substitutes), std::move(read_again), std::move(imports)));
 }
 
 }  // namespace cubind

@@ -43,6 +43,9 @@ struct Config {
   // [admin]
   PeerList admins;
   std::chrono::seconds shutdown_grace = limits::kShutdownGrace;
+  // [bundle]
+  std::vector<std::string> trusted_keys;  // PEM files of public keys
+  bool require_signed = false;
   // [metrics]
   std::string metrics_socket;  // "": metrics.sock beside socket_path; "off": none
   std::optional<TcpAddress> metrics_listen;

@@ -24,6 +24,7 @@ struct Metrics {
   std::uint64_t slow_compiles = 0;         // above limits::kSlowCompile
   std::uint64_t failures_remembered = 0;   // answered from the negative cache
   std::uint64_t unusable_cubins = 0;       // compiled, but not what was asked for
+  std::uint64_t records_imported = 0, imports_refused = 0;
   // Connections.
   std::uint64_t connections = 0, connections_open = 0, connections_refused = 0, connections_dropped = 0;
   std::uint64_t sent_bytes = 0;

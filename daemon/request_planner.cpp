@@ -57,12 +57,32 @@ std::vector<Toolchain> concatenated(std::vector<Toolchain> first, std::vector<To
 
 }  // namespace
 
+Toolchain known_toolchain(const ToolchainIdentity& identity) {
+  Toolchain toolchain;
+  toolchain.id = identity.id;
+  toolchain.major = identity.major;
+  toolchain.minor = identity.minor;
+  toolchain.patch = identity.patch;
+  toolchain.build_id = identity.build_id;
+  toolchain.builtins_build_id = identity.builtins_build_id;
+  return toolchain;
+}
+
 RequestPlanner::RequestPlanner(std::vector<Toolchain> installed, std::vector<Toolchain> known, std::string configured)
     : installed_(std::move(installed)),
       all_(concatenated(installed_, std::move(known))),
       configured_(std::move(configured)),
       layers_(kRememberedLayers),
-      kernels_(kRememberedKernels) {}
+      kernels_(kRememberedKernels) {
+  all_.reserve(all_.size() + kMaxLearned);
+}
+
+void RequestPlanner::learn(Toolchain toolchain) {
+  const auto same = [&](const Toolchain& known) { return known.id == toolchain.id; };
+  if (std::any_of(all_.begin(), all_.end(), same) || all_.size() == all_.capacity()) return;
+  toolchain.installed = false;
+  all_.push_back(std::move(toolchain));
+}
 
 Result<PlannedRequest> RequestPlanner::plan(const KernelsRequest& request) {
   if (request.layers.empty() && request.kernels.empty() && request.keys.empty()) {

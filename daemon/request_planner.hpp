@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cache/artifact_store.hpp"
 #include "codegen/cache_key.hpp"
 #include "codegen/device/config.cuh"
 #include "codegen/nvrtc/toolchain.hpp"
@@ -40,6 +41,8 @@ struct PlannedRequest {
   std::vector<KernelRef> kernels;                           // distinct keys, in order of first use
 };
 
+Toolchain known_toolchain(const ToolchainIdentity& identity);  // as a store remembers it: not installed
+
 class RequestPlanner {
  public:
   // `installed` newest first; `known` are those that only the store's records name: they can be hit, not built.
@@ -54,6 +57,10 @@ class RequestPlanner {
   Result<KernelRef> plan_record(const RecordSummary& record);
 
   const std::vector<Toolchain>& installed() const { return installed_; }
+
+  // One more that only records name, from now on; nothing if it is known. At most kMaxLearned; others wait for the next
+  // start, which reads them from the store.
+  void learn(Toolchain toolchain);
 
   // What plan() was asked for since the start, each once, as protocol/trace.hpp writes it. At most
   // limits::kMaxTraceEntries are kept: the first.
@@ -86,7 +93,10 @@ class RequestPlanner {
   Result<KernelRef> kernel(const GemmDescriptor& descriptor, const GemmConfig& config, Arch code,
                            const Toolchain& toolchain);
 
-  const std::vector<Toolchain> installed_, all_;  // all_: installed ones first; pointers into it hold for our life
+  static constexpr std::size_t kMaxLearned = 64;
+
+  const std::vector<Toolchain> installed_;
+  std::vector<Toolchain> all_;  // installed ones first; never moves: pointers into it hold for our life
   std::string configured_;
   LruMap<Question, Remembered, QuestionHash> layers_;
   LruMap<Question, KernelRef, QuestionHash> kernels_;

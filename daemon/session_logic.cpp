@@ -5,6 +5,7 @@
 
 #include "base/fault_point.hpp"
 #include "base/log.hpp"
+#include "daemon/bundle_export.hpp"
 #include "daemon/disk_call.hpp"
 #include "daemon/kernels_call.hpp"
 #include "daemon/nearest_record.hpp"
@@ -35,6 +36,19 @@ class Inside {  // marks the time during which the caller will look at the outpu
 
 std::uint64_t id_of(const Request& request) {
   return std::visit([](const auto& one) { return one.id; }, request);
+}
+
+// The name of a kind that only looks; null for those that do something, which write a line that says what.
+const char* looking(const Request& request) {
+  if (std::holds_alternative<StatsRequest>(request)) return "stats";
+  if (std::holds_alternative<HealthRequest>(request)) return "health";
+  if (std::holds_alternative<ExplainRequest>(request)) return "explain";
+  if (std::holds_alternative<NearestRequest>(request)) return "nearest";
+  if (std::holds_alternative<ListRequest>(request)) return "list";
+  if (std::holds_alternative<TraceRequest>(request)) return "trace";
+  if (std::holds_alternative<ExportRequest>(request)) return "export";
+  if (std::holds_alternative<VerifyRequest>(request)) return "verify";
+  return nullptr;
 }
 
 }  // namespace
@@ -140,6 +154,11 @@ void SessionLogic::dispatch(ByteView payload, SteadyTime now) {
 }
 
 void SessionLogic::serve(Request request, SteadyTime now) {
+  if (const char* kind = looking(request)) {
+    const bool polled = std::holds_alternative<StatsRequest>(request) || std::holds_alternative<HealthRequest>(request);
+    log(polled ? LogLevel::debug : LogLevel::info, "asked",
+        {{"kind", kind}, {"uid", peer_.uid}, {"pid", peer_.pid}, {"id", id_of(request)}});
+  }
   if (auto* kernels = std::get_if<KernelsRequest>(&request)) return start(std::move(*kernels), now);
   if (const auto* stats = std::get_if<StatsRequest>(&request)) return reply(parts_.admin.stats(*stats));
   if (const auto* health = std::get_if<HealthRequest>(&request)) return reply(parts_.admin.health(*health));
@@ -158,6 +177,18 @@ void SessionLogic::serve(Request request, SteadyTime now) {
     return start(asked->id, nearest(*asked, *kernel), now);
   }
   if (const auto* asked = std::get_if<ReadyRequest>(&request)) return declare_ready(*asked);
+  if (auto* asked = std::get_if<ExportRequest>(&request)) {
+    const auto id = asked->id;
+    return start(id, std::make_unique<BundleExport>(parts_.store, parts_.executor, sink(), std::move(*asked)), now);
+  }
+  if (auto* asked = std::get_if<ImportRequest>(&request)) {
+    const auto id = asked->id;
+    if (!may_administer(id, "import")) return;
+    if (import_ && import_->busy) {
+      return refuse(id, {ErrorCode::invalid_argument, "import: the piece before has not been answered yet"});
+    }
+    return start(id, import(std::move(*asked)), now);
+  }
   if (const auto* asked = std::get_if<ReloadRequest>(&request)) {
     if (may_administer(asked->id, "reload")) reload(*asked);
     return;
@@ -222,6 +253,40 @@ std::unique_ptr<Call> SessionLogic::nearest(const NearestRequest& request, const
                                       found->id = id;
                                       return *std::move(found);
                                     });
+}
+
+std::unique_ptr<Call> SessionLogic::import(ImportRequest request) {
+  if (!import_) import_ = std::make_shared<BundleImport>(parts_.import_folder);
+  auto under_way = request.last ? std::exchange(import_, nullptr) : import_;
+  under_way->busy = true;
+  return std::make_unique<DiskCall>(
+      parts_.executor, sink(),
+      [&store = parts_.store, &metrics = parts_.metrics, &planner = parts_.planner, &executor = parts_.executor,
+       policy = parts_.imports, peer = peer_, under_way = std::move(under_way),
+       asked = std::make_shared<const ImportRequest>(std::move(request))]() -> Reply {
+        const auto done = [&]() -> Result<std::string> {
+          CUBIND_CHECK(under_way->append(asked->data));
+          if (!asked->last) return std::string("more is expected");
+          CUBIND_TRY(const auto imported, under_way->finish(policy, store));
+          executor.on_loop([&metrics, &planner, imported] {
+            metrics.records_imported += imported.records;
+            for (const auto& toolchain : imported.toolchains) planner.learn(known_toolchain(toolchain));
+          });
+          return "imported " + std::to_string(imported.records) + " records, " + std::to_string(imported.bytes) +
+                 " bytes";
+        }();
+        under_way->busy = false;
+        if (asked->last || !done.ok()) {
+          log(done.ok() ? LogLevel::warn : LogLevel::error, "import",
+              {{done.ok() ? "done" : "error", done.ok() ? *done : to_string(done.error())},
+               {"uid", peer.uid},
+               {"pid", peer.pid},
+               {"id", asked->id}});
+        }
+        if (done.ok()) return DoneReply{asked->id, *done};
+        executor.on_loop([&metrics] { ++metrics.imports_refused; });
+        return ErrorReply{asked->id, done.error().code, done.error().message};
+      });
 }
 
 void SessionLogic::declare_ready(const ReadyRequest& request) {

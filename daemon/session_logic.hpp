@@ -16,6 +16,7 @@
 #include <unordered_map>
 
 #include "daemon/admin.hpp"
+#include "daemon/bundle_import.hpp"
 #include "daemon/call.hpp"
 #include "daemon/kernel_service.hpp"
 #include "daemon/output_queue.hpp"
@@ -41,7 +42,9 @@ class SessionLogic final : private ReplySink {
     AccessRules access;
     std::string daemon;                           // name and version, for the greeting
     std::function<Result<std::string>()> reload;  // reads the config again; what came of it, or why it was refused
-    std::set<std::uint32_t> ready_uids;           // whose connections are all ready
+    ImportPolicy imports;
+    std::string import_folder;           // for bundles that are not whole yet
+    std::set<std::uint32_t> ready_uids;  // whose connections are all ready
   };
 
   // `output_ready` is called when a reply was queued outside of received(), written() and tick().
@@ -84,6 +87,7 @@ class SessionLogic final : private ReplySink {
   std::unique_ptr<Call> purge(const PurgeRequest& request);
   std::unique_ptr<Call> list(const ListRequest& request);
   std::unique_ptr<Call> nearest(const NearestRequest& request, const KernelRef& kernel);
+  std::unique_ptr<Call> import(ImportRequest request);
   void declare_ready(const ReadyRequest& request);
   void reload(const ReloadRequest& request);
   bool may_administer(std::uint64_t id, const char* what);
@@ -96,8 +100,9 @@ class SessionLogic final : private ReplySink {
   Peer peer_;
   std::function<void()> output_ready_;
   State state_ = State::greeting;
-  std::uint16_t version_ = 0;  // agreed on
-  bool ready_ = false;         // this connection has declared itself so
+  std::uint16_t version_ = 0;             // agreed on
+  std::shared_ptr<BundleImport> import_;  // under way
+  bool ready_ = false;                    // this connection has declared itself so
   SteadyTime opened_;
   FrameReader reader_;
   OutputQueue output_;

@@ -218,6 +218,15 @@ Request read_request(schema::Request::Reader from, Fields& f) {
     case schema::Request::RELOAD: return with_id(ReloadRequest{});
     case schema::Request::TRACE: return with_id(TraceRequest{});
     case schema::Request::NEAREST: return with_id(read_nearest(from.getNearest(), f));
+    case schema::Request::EXPORT:
+      return with_id(ExportRequest{
+          .keys = read_all<KernelKey>(from.getExport().getKeys(), f, "keys", limits::kMaxKernelsPerRequest)});
+    case schema::Request::IMPORT: {
+      const auto import = from.getImport();
+      const auto data = import.getData();
+      return with_id(ImportRequest{.last = import.getLast(),
+                                   .data = to_bytes({reinterpret_cast<const char*>(data.begin()), data.size()})});
+    }
   }
   f.refuse("request kind \"" + std::to_string(static_cast<unsigned>(from.which())) + "\" is not known here");
   return {};

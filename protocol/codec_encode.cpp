@@ -233,6 +233,18 @@ void write(schema::Request::Builder to, const NearestRequest& request) {
   write(nearest.initToolchain(), request.toolchain);
 }
 
+void write(schema::Request::Builder to, const ExportRequest& request) {
+  auto to_export = to.initExport();
+  if (!request.keys.empty()) write_all(to_export.initKeys(count(request.keys.size())), request.keys);
+}
+
+void write(schema::Request::Builder to, const ImportRequest& request) {
+  auto import = to.initImport();
+  import.setLast(request.last);
+  if (request.data.empty()) return;
+  std::memcpy(import.initData(count(request.data.size())).begin(), request.data.data(), request.data.size());
+}
+
 // ---- replies ----
 
 void write(schema::Reply::Builder to, const TableReply& reply) {

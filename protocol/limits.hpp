@@ -42,9 +42,11 @@ inline constexpr std::chrono::seconds kUsageFlush{30};
 inline constexpr std::size_t kMaxQueuedReplyBytes = 4
                                                     << 20;  // of one connection; beyond it requests wait for the reader
 inline constexpr std::size_t kMaxChunkBytes = 128 << 10;    // of one ChunkReply
-inline constexpr std::size_t kMaxTraceEntries = 1 << 16;    // about 6 MB; a fleet of models has some hundred
-inline constexpr std::size_t kMaxReadsPerRequest = 64;      // disk look-ups of one request at a time
-inline constexpr std::chrono::minutes kFailureMemory{10};   // a compile that the source made fail is tried again then
+inline constexpr std::uint64_t kMaxBundleBytes = 16ull
+                                                 << 30;    // of one import; kept beside the store until it is checked
+inline constexpr std::size_t kMaxTraceEntries = 1 << 16;   // about 6 MB; a fleet of models has some hundred
+inline constexpr std::size_t kMaxReadsPerRequest = 64;     // disk look-ups of one request at a time
+inline constexpr std::chrono::minutes kFailureMemory{10};  // a compile that the source made fail is tried again then
 inline constexpr std::chrono::milliseconds kSlowCompile{2000};  // the log warns of longer ones
 inline constexpr std::chrono::seconds kDrainFlush{2};           // at shutdown, for answers to reach their readers
 

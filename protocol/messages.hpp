@@ -174,9 +174,21 @@ struct NearestRequest {  // the stored kernel whose key has the most ingredients
   ToolchainChoice toolchain;
   bool operator==(const NearestRequest&) const = default;
 };
+struct ExportRequest {  // a bundle of stored kernels (cache/bundle.hpp)
+  std::uint64_t id = 0;
+  std::vector<KernelKey> keys;  // empty: all
+  bool operator==(const ExportRequest&) const = default;
+};
+struct ImportRequest {  // admin: the next piece of a bundle; with the last one it is checked whole, then stored
+  std::uint64_t id = 0;
+  bool last = false;
+  Bytes data;
+  bool operator==(const ImportRequest&) const = default;
+};
 
-using Request = std::variant<KernelsRequest, CancelRequest, StatsRequest, HealthRequest, ListRequest, ExplainRequest,
-                             VerifyRequest, PurgeRequest, ReadyRequest, ReloadRequest, TraceRequest, NearestRequest>;
+using Request =
+    std::variant<KernelsRequest, CancelRequest, StatsRequest, HealthRequest, ListRequest, ExplainRequest, VerifyRequest,
+                 PurgeRequest, ReadyRequest, ReloadRequest, TraceRequest, NearestRequest, ExportRequest, ImportRequest>;
 
 // ---- replies
 // --------------------------------------------------------------------------------------------------------------
@@ -295,12 +307,12 @@ struct PurgeReply {
 };
 
 // Since version 2.
-struct DoneReply {  // to ready and reload
+struct DoneReply {  // to ready, reload and import
   std::uint64_t id = 0;
   std::string message;  // for people
   bool operator==(const DoneReply&) const = default;
 };
-struct ChunkReply {  // to trace: a text in pieces
+struct ChunkReply {  // to trace and export: what was asked for in pieces
   std::uint64_t id = 0;
   bool last = false;  // nothing follows
   Bytes data;

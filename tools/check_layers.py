@@ -44,7 +44,7 @@ THIRD_PARTY = [
     (re.compile(r"^boost/"), ["daemon/app", "daemon/server", "daemon/session", "daemon/metrics_http", "daemon/zygote", "daemon/compile_pool"]),
     (re.compile(r"^prometheus/"), ["daemon/metrics_page"]),
     (re.compile(r"^spdlog/"), ["base/log"]),
-    (re.compile(r"^openssl/"), ["base/sha256", "cache/signing"]),
+    (re.compile(r"^openssl/"), ["base/sha256", "base/ed25519"]),
     (re.compile(r"^nlohmann/"), ["client/cli/", "client/model/"]),
     (re.compile(r"^CLI/"), ["client/cli/", "daemon/config", "daemon/main"]),
     (re.compile(r"^toml"), ["daemon/config"]),

@@ -11,30 +11,48 @@
 
 namespace cubind::cli {
 
-Status run(const CommonOptions& common, const TopOptions& options) {
-  using Clock = std::chrono::steady_clock;
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+struct Look {
+  HealthReply health;
+  CounterMap counters;
+  SteadyClock::time_point at;
+};
+
+Result<Look> look(Client& client, const CommonOptions& common) {
   constexpr std::chrono::seconds kQuick{10};
+  Look seen;
+  CUBIND_TRY(seen.health, client.health(deadline_of(common, kQuick)));
+  CUBIND_TRY(const StatsReply stats, client.stats(deadline_of(common, kQuick)));
+  seen.at = SteadyClock::now();
+  seen.counters = counter_map(stats.counters);
+  return seen;
+}
+
+}  // namespace
+
+Status run(const CommonOptions& common, const TopOptions& options) {
   const bool terminal = isatty(STDOUT_FILENO) == 1 && !common.json;
   const auto views = options.count != 0 ? options.count : terminal ? 0 : 1;
   CUBIND_TRY(const auto client, open_client(common));
-  CounterMap before;
-  Clock::time_point last;
+  Look before;
   for (std::uint32_t shown = 0; views == 0 || shown < views; ++shown) {
     if (shown != 0) std::this_thread::sleep_for(std::chrono::seconds(options.interval_s));
-    CUBIND_TRY(const HealthReply health, client->health(deadline_of(common, kQuick)));
-    CUBIND_TRY(const StatsReply stats, client->stats(deadline_of(common, kQuick)));
-    const auto now = Clock::now();
-    auto counters = counter_map(stats.counters);
+    auto now = look(*client, common);
+    // Somebody who watches a restart wants to see the daemon come back.
+    const bool away = !now.ok() && views == 0 && shown != 0 && now.error().code == ErrorCode::unavailable;
+    if (!now.ok() && !away) return now.error();
     if (common.json) {
-      CUBIND_CHECK(print_json({{"state", to_string(health.state)}, {"counters", counters}}));
+      CUBIND_CHECK(print_json({{"state", to_string(now->health.state)}, {"counters", now->counters}}));
     } else {
-      const auto seconds = std::chrono::duration<double>(now - last).count();
-      const auto view = top_view(health, before, counters, seconds);
-      // Home, the view, and away with what an earlier one left below and at the ends of lines.
-      CUBIND_CHECK(print_text(terminal ? "\x1b[H\x1b[2J" + view : (shown != 0 ? "\n" : "") + view));
+      const auto text = away ? printable(now.error().message) + "\n"
+                             : top_view(now->health, before.counters, now->counters,
+                                        std::chrono::duration<double>(now->at - before.at).count());
+      CUBIND_CHECK(print_text(terminal ? over_the_last_one(text) : (shown != 0 ? "\n" : "") + text));
     }
-    before = std::move(counters);
-    last = now;
+    before = away ? Look() : *std::move(now);
   }
   return {};
 }

@@ -17,6 +17,8 @@ Status run(const CommonOptions& common, const TopOptions& options);
 Status run(const CommonOptions& common, const ReadyOptions& options);
 Status run(const CommonOptions& common, const ReloadOptions& options);
 Status run(const CommonOptions& common, const TraceOptions& options);
+Status run(const CommonOptions& common, const ExportOptions& options);
+Status run(const CommonOptions& common, const ImportOptions& options);
 Status run(const CommonOptions& common, const ListOptions& options);
 Status run(const CommonOptions& common, const VerifyOptions& options);
 Status run(const CommonOptions& common, const PurgeOptions& options);

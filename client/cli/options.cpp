@@ -18,7 +18,8 @@ constexpr const char* kFooter =
 // Arguments as they came; CLI11 only collects them, values.hpp says what is wrong with one.
 struct Raw {
   std::string socket, deadline, config_file, arch, tp = "1", max_m, dtype, priority = "prewarm";
-  std::string from_trace, interval, views, toolchain, max_cuda, format, config, key, output, n, k, sm_count;
+  std::string sign, bundle, from_trace, interval, views, toolchain, max_cuda, format, config, key, output, n, k,
+      sm_count;
   bool json = false, dry_run = false, no_wait = false, hit_only = false, source = false, all = false, alive = false,
        off = false, nearest = false;
 };
@@ -162,6 +163,17 @@ Result<CommandOptions> trace_of(const Raw& raw) {
   return CommandOptions{std::move(out)};
 }
 
+Result<CommandOptions> export_of(const Raw& raw) {
+  ExportOptions out;
+  if (raw.output.empty()) return wrong("-o is missing: name the file");
+  out.output = raw.output;
+  out.sign = raw.sign;
+  KernelKey key;
+  CUBIND_CHECK(read_key(raw, key));
+  if (!key.is_zero()) out.keys.push_back(key);
+  return CommandOptions{std::move(out)};
+}
+
 Result<CommandOptions> verify_of(const Raw& raw) {
   VerifyOptions out;
   CUBIND_CHECK(read_key(raw, out.key));
@@ -295,6 +307,14 @@ struct Grammar {
         command("verify", "Store",
                 "Compile stored kernels again and compare: exit code 4 if one differs (administrators)", verify_of);
     text(verify, "--key", raw.key, "Only this one", "What", "HEX");
+    CLI::App* exporting = command("export", "Store", "Stored kernels as one file, for `import` elsewhere", export_of);
+    text(exporting, "--key", raw.key, "Only this one", "What", "HEX");
+    text(exporting, "-o,--output", raw.output, "The file", "Output");
+    text(exporting, "--sign", raw.sign, "Sign it with this Ed25519 private key (PEM)", "Output", "KEY");
+    CLI::App* importing =
+        command("import", "Store", "Check such a file and store its kernels (administrators)",
+                [](const Raw& given) { return Result<CommandOptions>(CommandOptions{ImportOptions{given.bundle}}); });
+    text(importing, "FILE", raw.bundle, "What `export` wrote", "What")->required();
     CLI::App* purge = command("purge", "Store", "Remove stored kernels (administrators)", purge_of);
     text(purge, "--key", raw.key, "This one", "What", "HEX");
     purge->add_flag("--all", raw.all, "All of them")->group("What");

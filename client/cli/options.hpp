@@ -74,6 +74,14 @@ struct ReloadOptions {};
 struct TraceOptions {
   std::string output = "-";
 };
+struct ExportOptions {
+  std::string output;
+  std::string sign;             // path of a private key; empty: unsigned
+  std::vector<KernelKey> keys;  // empty: all
+};
+struct ImportOptions {
+  std::string file;
+};
 struct ListOptions {};
 struct VerifyOptions {
   KernelKey key;  // zero = all
@@ -82,9 +90,9 @@ struct PurgeOptions {
   KernelKey key;  // zero = all
 };
 
-using CommandOptions =
-    std::variant<PrewarmOptions, GetOptions, ExplainOptions, CanOptions, StatsOptions, HealthOptions, TopOptions,
-                 ReadyOptions, ReloadOptions, TraceOptions, ListOptions, VerifyOptions, PurgeOptions>;
+using CommandOptions = std::variant<PrewarmOptions, GetOptions, ExplainOptions, CanOptions, StatsOptions, HealthOptions,
+                                    TopOptions, ReadyOptions, ReloadOptions, TraceOptions, ExportOptions, ImportOptions,
+                                    ListOptions, VerifyOptions, PurgeOptions>;
 
 struct Invocation {
   CommonOptions common;

@@ -36,13 +36,18 @@ OutputFile::~OutputFile() {
   if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
-Status OutputFile::publish(ByteView bytes) {
+Status OutputFile::append(ByteView bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(fd_.get(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return failed(path_, errno);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
+  return {};
+}
+
+Status OutputFile::publish(ByteView bytes) {
+  CUBIND_CHECK(append(bytes));
   const mode_t mask = umask(0);
   umask(mask);
   if (fchmod(fd_.get(), 0666 & ~mask) != 0 || rename(temporary_.c_str(), path_.c_str()) != 0) {

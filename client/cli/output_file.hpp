@@ -21,7 +21,8 @@ class OutputFile {
   }
   ~OutputFile();  // removes what was not published
 
-  Status publish(ByteView bytes);
+  Status append(ByteView bytes);
+  Status publish(ByteView bytes);  // with these at its end
 
  private:
   OutputFile() = default;

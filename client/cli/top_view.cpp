@@ -36,7 +36,21 @@ std::string whole(double value) {
   return fixed(value, 0);
 }
 
+std::string uptime_text(std::uint64_t ms) {
+  const auto minutes = ms / 60'000, hours = minutes / 60, days = hours / 24;
+  if (minutes == 0) return std::to_string(ms / 1000) + " s";
+  if (hours == 0) return std::to_string(minutes) + " min";
+  if (days == 0) return std::to_string(hours) + " h " + std::to_string(minutes % 60) + " min";
+  return std::to_string(days) + " d " + std::to_string(hours % 24) + " h";
+}
+
 }  // namespace
+
+std::string over_the_last_one(const std::string& text) {
+  std::string drawn = "\x1b[H";                                                                // home
+  for (const char c : text) drawn += c == '\n' ? std::string("\x1b[K\n") : std::string(1, c);  // and the line's old end
+  return drawn + "\x1b[J";                                                                     // and what is below
+}
 
 CounterMap counter_map(const std::vector<Counter>& counters) {
   CounterMap map;
@@ -46,7 +60,7 @@ CounterMap counter_map(const std::vector<Counter>& counters) {
 
 std::string top_view(const HealthReply& health, const CounterMap& before, const CounterMap& now, double seconds) {
   const auto get = [&](const char* name) { return value_of(now, std::string("cubind_") + name); };
-  std::string text = printable(health.daemon) + ", up " + seconds_text(static_cast<double>(health.uptime_ms)) + ", " +
+  std::string text = printable(health.daemon) + ", up " + uptime_text(health.uptime_ms) + ", " +
                      std::string(to_string(health.state)) + "\n";
   for (const auto& reason : health.reasons) text += "  " + printable(reason) + "\n";
 

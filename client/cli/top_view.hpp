@@ -16,4 +16,7 @@ CounterMap counter_map(const std::vector<Counter>& counters);
 // either. A counter that the daemon does not have is shown as 0.
 std::string top_view(const HealthReply& health, const CounterMap& before, const CounterMap& now, double seconds);
 
+// Escapes that draw `text` over what is on the screen without clearing it first, which would flicker.
+std::string over_the_last_one(const std::string& text);
+
 }  // namespace cubind::cli

@@ -111,6 +111,8 @@ struct Request {
     reload @10 :Void;
     trace @11 :Void;
     nearest @12 :NearestRequest;
+    export @13 :ExportRequest;
+    import @14 :ImportRequest;
   }
 }
 
@@ -187,6 +189,15 @@ struct NearestRequest {
   }
   kernel @2 :KernelSpec;
   toolchain @3 :ToolchainChoice;
+}
+
+struct ExportRequest {
+  keys @0 :List(Digest);           # empty: every record
+}
+
+struct ImportRequest {
+  last @0 :Bool;                   # the bundle is whole with this piece
+  data @1 :Data;
 }
 
 # ---- replies ----

@@ -26,7 +26,7 @@ MAX_M = "16"  # few enough kernels for a test, more than one
 NOBODY = 65534
 
 # ErrorCode, as in `cubinctl --help`.
-OK, INVALID, UNSUPPORTED, NOT_FOUND, UNAVAILABLE, DENIED, PENDING = 0, 1, 2, 3, 9, 10, 12
+OK, INVALID, UNSUPPORTED, NOT_FOUND, CORRUPTION, UNAVAILABLE, DENIED, PENDING = 0, 1, 2, 3, 4, 9, 10, 12
 
 
 class Daemon:

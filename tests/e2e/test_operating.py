@@ -1,10 +1,11 @@
 """What an operator sees: metrics and health over HTTP and as exit codes, and the log's warnings."""
 import signal
 import socket
+import subprocess
 import unittest
 
-from harness import (ARCH, FORMAT, INVALID, NOBODY, NOT_FOUND, UNAVAILABLE, Daemon, DaemonTest, configs,
-                     needs_fault_points)
+from harness import (ARCH, CORRUPTION, DENIED, FORMAT, INVALID, NOBODY, NOT_FOUND, UNAVAILABLE, Daemon, DaemonTest, configs,
+                     needs_fault_points, needs_root)
 
 KERNEL = ("get", FORMAT, "--arch", ARCH, "--config")
 
@@ -132,6 +133,7 @@ class Looking(DaemonTest):
         self.assertNotEqual(differing["config"]["asked"], differing["config"]["stored"])
         self.assertNotIn("arch", differing)
         self.assertIn("config", self.ok(self.daemon.ctl(*explain, names[1])).stdout)
+        self.assertEqual(self.daemon.log().count(" info asked kind=nearest "), 4)  # one line for each request
 
     def test_top_prints_one_view_without_a_terminal_and_rates_from_the_second_on(self):
         self.daemon.start()
@@ -172,8 +174,30 @@ class Traces(DaemonTest):
         self.assertEqual(first.stop(), 0)
 
 
-class BaseLayer(DaemonTest):
-    def test_baked_kernels_are_served_without_a_compile_and_without_an_nvrtc(self):
+class BundleTest(DaemonTest):
+    def exported(self, *more):
+        """A bundle of a prewarmed daemon, which is stopped then; the test goes on with an empty one."""
+        bundle = self.daemon.folder / "kernels.cubundle"
+        self.daemon.start()
+        kernels = {kernel["key"] for kernel in self.prewarm()["kernels"]}
+        self.json("export", "-o", bundle, *more)
+        self.assertEqual(self.daemon.stop(), 0)
+        return bundle, kernels
+
+    def next_daemon(self, settings=None):
+        self.daemon = Daemon(settings)
+        self.addCleanup(self.daemon.remove)
+        self.daemon.start()
+
+    def new_key(self, name):
+        private, public = self.daemon.folder / f"{name}.pem", self.daemon.folder / f"{name}.pub"
+        subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", private], check=True, capture_output=True)
+        subprocess.run(["openssl", "pkey", "-in", private, "-pubout", "-out", public], check=True)
+        return private, public
+
+
+class BaseLayer(BundleTest):
+    def test_baked_kernels_are_served_without_a_compile_and_stay_where_they_are(self):
         self.daemon.start()
         baked = {kernel["key"] for kernel in self.prewarm()["kernels"]}
         self.assertEqual(self.daemon.stop(), 0)
@@ -192,6 +216,20 @@ class BaseLayer(DaemonTest):
         self.assertEqual(metrics["cubind_store_records"], 0)  # nothing is copied
         self.assertEqual({path: path.stat().st_mtime_ns for path in base.rglob("*")}, contents)
 
+    def test_a_base_made_by_import_where_no_gpu_is_serves_without_a_compile(self):
+        bundle, kernels = self.exported()
+        self.next_daemon()
+        self.json("import", bundle)
+        self.assertEqual(self.daemon.stop(), 0)
+        base = self.daemon.folder / "store"
+        for path in [base, *base.rglob("*")]:
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        self.next_daemon({"store.base": str(base)})
+        served = self.prewarm()
+        self.assertEqual((served["built"], served["hits_disk"]), (0, len(kernels)))
+        self.assertEqual({kernel["key"] for kernel in served["kernels"]}, kernels)
+        self.assertEqual((self.daemon.compiles(), self.metrics()["cubind_store_records"]), (0, 0))
+
     def test_one_that_is_not_there_is_a_reason_and_no_obstacle(self):
         self.daemon.settings_changed({"store.base": str(self.daemon.folder / "absent")})
         self.daemon.start()
@@ -199,6 +237,58 @@ class BaseLayer(DaemonTest):
         self.assertEqual(done.returncode, UNAVAILABLE)
         self.assertIn("base: ", done.stderr)
         self.assertEqual(self.json(*KERNEL, configs()[0])["outcome"], "built")
+
+
+class Bundles(BundleTest):
+    def test_what_was_exported_is_served_elsewhere_without_a_compile(self):
+        bundle, kernels = self.exported()
+        self.next_daemon()
+        self.assertIn(f"imported {len(kernels)} records", self.json("import", bundle)["message"])
+        served = self.prewarm()
+        self.assertEqual((served["built"], {kernel["key"] for kernel in served["kernels"]}), (0, kernels))
+        self.assertEqual(self.daemon.compiles(), 0)
+        again = self.daemon.folder / "again.cubundle"
+        self.json("export", "-o", again)
+        self.assertEqual(again.read_bytes(), bundle.read_bytes())
+
+    def test_a_damaged_bundle_is_refused_whole(self):
+        bundle, kernels = self.exported()
+        data = bundle.read_bytes()
+        self.next_daemon()
+        damages = (data[:-1], data[:100], b"", data + b"x", data[:-1] + bytes([data[-1] ^ 1]))
+        for damaged in damages:
+            bundle.write_bytes(damaged)
+            self.assertIn("bundle", self.fails(CORRUPTION, "import", bundle))
+        self.assertEqual(self.json("ls"), [])
+        self.assertEqual(self.metrics()["cubind_imports_refused_total"], len(damages))
+        self.assertEqual(self.daemon.log().count(" error import "), len(damages))
+        bundle.write_bytes(data)
+        self.json("import", bundle)
+        self.assertEqual(self.metrics()["cubind_records_imported_total"], len(kernels))
+
+    def test_signatures(self):
+        private, public = self.new_key("ours")
+        stranger, _ = self.new_key("stranger")
+        signed, kernels = self.exported("--sign", private)
+        unsigned = signed.with_name("unsigned.cubundle")
+        unsigned.write_bytes(signed.read_bytes()[:-104])
+        self.next_daemon({"bundle.trusted_keys": [str(public)], "bundle.require_signed": True, "socket.mode": "0666"})
+        self.assertIn("not signed", self.fails(DENIED, "import", unsigned))
+        self.json("import", signed)
+        self.assertEqual(len(self.json("ls")), len(kernels))
+        foreign = signed.with_name("foreign.cubundle")
+        self.json("export", "-o", foreign, "--sign", stranger)
+        self.assertIn("trusted_keys", self.fails(DENIED, "import", foreign))
+
+    @needs_root
+    def test_importing_is_for_administrators(self):
+        bundle, _ = self.exported()
+        bundle.parent.chmod(0o755)
+        bundle.chmod(0o644)
+        self.next_daemon({"socket.mode": "0666"})
+        somebody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+        self.assertIn("import", self.fails(DENIED, "import", bundle, through=somebody))
+        self.assertEqual(self.json("ls"), [])
 
 
 class Reload(DaemonTest):

@@ -142,7 +142,9 @@ Request RandomMessages::request(std::size_t kind) {
     case 8: return ReadyRequest{u64(), choice(ReadyScope::user), flag()};
     case 9: return ReloadRequest{u64()};
     case 10: return TraceRequest{u64()};
-    default: return NearestRequest{u64(), kernel(), arch(), toolchain()};
+    case 11: return NearestRequest{u64(), kernel(), arch(), toolchain()};
+    case 12: return ExportRequest{u64(), digests()};
+    default: return ImportRequest{u64(), flag(), to_bytes(text())};
   }
 }
 

@@ -124,6 +124,8 @@ std::vector<SampleMessage> sample_messages() {
       {"request_reload", Request(ReloadRequest{11}), 2},
       {"request_trace", Request(TraceRequest{12}), 2},
       {"request_nearest", Request(NearestRequest{13, {every_field(), "m64n128k64s3w2x2x1"}, {120, 'f'}, choice()}), 2},
+      {"request_export", Request(ExportRequest{14, {digest(1), digest(2)}}), 2},
+      {"request_import", Request(ImportRequest{15, true, to_bytes("CUBNDL01")}), 2},
       {"reply_done", Reply(DoneReply{10, "3 settings changed"}), 2},
       {"reply_chunk", Reply(ChunkReply{12, true, to_bytes("cubind-trace 1\n")}), 2},
       {"reply_nearest",

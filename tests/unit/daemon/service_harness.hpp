@@ -97,6 +97,10 @@ class MapStore final : public ArtifactStore {
     if (found == failures.end()) return std::optional<StoredFailure>();
     return std::optional(found->second);
   }
+  Status remember_toolchain(const ToolchainIdentity& toolchain) override {
+    toolchains.push_back(toolchain);
+    return {};
+  }
   StoreStats stats() const override {
     StoreStats stats;
     stats.records = artifacts.size();
@@ -107,6 +111,7 @@ class MapStore final : public ArtifactStore {
   std::map<KernelKey, std::uint32_t> owners;
   std::map<KernelKey, std::vector<Ingredient>> ingredients_of;
   std::map<KernelKey, StoredFailure> failures;
+  std::vector<ToolchainIdentity> toolchains;
 };
 
 struct Heard {
