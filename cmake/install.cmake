@@ -22,5 +22,5 @@ install(FILES ${PROJECT_BINARY_DIR}/generated/cubind.pc DESTINATION ${CMAKE_INST
 
 # For people.
 install(FILES docs/man/cubinctl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES docs/man/cubind.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
+install(FILES docs/man/cubind.8 docs/man/cubind-worker.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 install(FILES client/cli/cubinctl.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME cubinctl)

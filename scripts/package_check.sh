@@ -68,7 +68,8 @@ bare_copy() {  # bare_copy NAME: a new root; the packages are seen at /mnt
   root=$new
   : >"$log"
 }
-apt() { inside apt-get -y -qq --no-install-recommends "$@" >>"$log" 2>&1 || fail "apt-get $* failed"; }
+# As an unattended upgrade: an edited config stays, without a question.
+apt() { inside apt-get -y -qq --no-install-recommends -o Dpkg::Options::=--force-confold "$@" >>"$log" 2>&1 || fail "apt-get $* failed"; }
 
 nvrtc=$(scripts/nvrtc_path.sh)
 rm -rf "$work/mnt"
@@ -157,6 +158,16 @@ stop_daemon
 start_packaged
 compiled_is 0
 
+step "a reload, as the unit does it, takes a changed config and no request fails"
+sed -i 's|^#disk_limit = .*|disk_limit = "3GiB"|' "$root/etc/cubind/cubind.toml"
+reload=$(sed -n "s/^ExecReload=//p" "$root/lib/systemd/system/cubind.service")
+for _ in $(seq 20); do inside "${ctl[@]}" ls >/dev/null || fail "a request failed"; done &
+asking=$!
+inside sh -c "${reload//\$MAINPID/$daemon}" || fail "ExecReload=$reload fails"
+wait $asking
+for _ in $(seq 50); do grep -q ' reload .*store.disk_limit' "$log" && break; sleep 0.1; done
+grep ' reload .*store.disk_limit' "$log" || fail "the config was not read again"
+
 step "downgrade and back"
 apt install --allow-downgrades /mnt/{cubind,cubinctl,libcubind0,libcubind-dev}_${older}_amd64.deb
 stop_daemon
@@ -179,7 +190,7 @@ $enabled
 ./var/lib/systemd/deb-systemd-helper-enabled/cubind.socket.dsh-also
 ./var/lib/systemd/deb-systemd-helper-enabled/multi-user.target.wants/cubind.service
 ./var/lib/systemd/deb-systemd-helper-enabled/sockets.target.wants/cubind-metrics.socket
-./var/lib/systemd/deb-systemd-helper-enabled/sockets.target.wants/cubind.socket" "$(named_cubind | grep -v '^./run/cubind/')"
+./var/lib/systemd/deb-systemd-helper-enabled/sockets.target.wants/cubind.socket" "$(named_cubind | grep -Ev '^./run/cubind/|\.dpkg-dist$')"
 [ -z "$nvrtc" ] || [ -n "$(find "$root/var/lib/cubind" -name '*.sst' -o -name '*.log' | head -1)" ] || fail "the store is gone"
 
 step "purge: nothing is left but the user"

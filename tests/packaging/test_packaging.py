@@ -157,7 +157,7 @@ class Container(unittest.TestCase):
     def test_the_daemon_accepts_the_config_and_the_flags(self):
         config, = self.daemonset.files
         path = pathlib.Path(folder.name) / config
-        path.write_text(self.daemonset.files[config])
+        path.write_text(re.sub(r"^#(\w+ = )", r"\1", self.daemonset.files[config], flags=re.M))  # what it offers as well
         inside = f'{self.daemonset.mount("config")["mountPath"]}/{config}'
         program, *flags = self.daemonset.command()
         self.assertIn(inside, flags)
