@@ -31,6 +31,7 @@ constexpr std::size_t kRepeaters = 2;  // ask for what was answered before
 constexpr milliseconds kRepeatPause{10};
 constexpr unsigned kWorkers = 2;
 constexpr std::size_t kFirstAnswers = 4;
+constexpr std::size_t kKillsWithoutNew = 4;  // then one that is new is waited for: kills meet publishing to the end
 constexpr milliseconds kPatience{300'000};
 
 std::vector<KernelsRequest> kernels_to_ask_for(const GemmDescriptor& model) {
@@ -182,11 +183,15 @@ Result<Figures> kill_figures(const Programs& programs, std::size_t kills) {
 
   Ledger ledger(kernels.size());
   Askers askers(daemon, kernels, ledger);
+  const auto wait_for_answers = [&](std::size_t distinct) {
+    const auto give_up = steady_clock::now() + kPatience;
+    while (ledger.distinct() < std::min(distinct, kernels.size()) && steady_clock::now() < give_up) {
+      std::this_thread::sleep_for(milliseconds(50));
+    }
+  };
   // Some answers first: they tell how long a compile takes here, and so in which time a kill may meet anything.
   const auto start = steady_clock::now();
-  while (ledger.distinct() < kFirstAnswers && steady_clock::now() < start + kPatience) {
-    std::this_thread::sleep_for(milliseconds(50));
-  }
+  wait_for_answers(kFirstAnswers);
   const auto longest_pause = std::chrono::duration_cast<milliseconds>(steady_clock::now() - start) / 4;
   // A process that asks for a whole table, as an engine does when it starts.
   const std::vector<std::string> command = {programs.boot_client, daemon.socket(), to_string(kArch),
@@ -200,6 +205,7 @@ Result<Figures> kill_figures(const Programs& programs, std::size_t kills) {
   ChildProcess engine;
   Killed killed;
   while (killed.daemons < kills) {
+    if (killed.daemons % kKillsWithoutNew == 0) wait_for_answers(kFirstAnswers + killed.daemons / kKillsWithoutNew);
     if (!engine.running()) {
       CUBIND_TRY(engine, ChildProcess::start(command, quiet));
     }
