@@ -11,6 +11,7 @@ Status run(const CommonOptions& common, const PrewarmOptions& options);
 Status run(const CommonOptions& common, const GetOptions& options);
 Status run(const CommonOptions& common, const ExplainOptions& options);
 Status run(const CommonOptions& common, const CanOptions& options);
+Status run(const CommonOptions& common, const TuneOptions& options);
 Status run(const CommonOptions& common, const HealthOptions& options);
 Status run(const CommonOptions& common, const StatsOptions& options);
 Status run(const CommonOptions& common, const TopOptions& options);

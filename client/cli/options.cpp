@@ -1,5 +1,7 @@
 #include "client/cli/options.hpp"
 
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 
 #include "client/cli/values.hpp"
@@ -19,7 +21,10 @@ constexpr const char* kFooter =
 struct Raw {
   std::string socket, deadline, config_file, arch, tp = "1", max_m, dtype, priority = "prewarm";
   std::string sign, bundle, from_trace, interval, views, toolchain, max_cuda, format, config, key, output, n, k,
-      sm_count;
+      sm_count, device = "0";
+  std::string shapes =
+      "6144x4096,4096x4096,28672x4096,4096x14336,10240x8192,8192x8192,57344x8192,8192x28672,2048x2048,640x2048";
+  std::string tokens = "1,2,4,8,16,32,48,64,96,128,192,256,384,512,1024,2048,4096,8192";
   bool json = false, dry_run = false, no_wait = false, hit_only = false, source = false, all = false, alive = false,
        off = false, nearest = false;
 };
@@ -147,6 +152,17 @@ Result<CommandOptions> can_of(const Raw& raw) {
   CUBIND_CHECK(read_number("--k", raw.k, limits::kMaxNK, out.k));
   CUBIND_CHECK(read_number("--max-m", raw.max_m, limits::kMaxM, out.max_m));
   CUBIND_CHECK(read_number("--sm-count", raw.sm_count, limits::kMaxSmCount, out.sm_count));
+  return CommandOptions{std::move(out)};
+}
+
+Result<CommandOptions> tune_of(const Raw& raw) {
+  TuneOptions out;
+  CUBIND_TRY(out.formats, format_list(raw.format));
+  CUBIND_TRY(out.shapes, shape_list("--shapes", raw.shapes));
+  CUBIND_TRY(out.tokens, number_list("--tokens", raw.tokens, 1, limits::kMaxM));
+  std::sort(out.tokens.begin(), out.tokens.end());
+  CUBIND_TRY(out.device, number_value("--device", raw.device, 0, 1023));
+  out.output = raw.output;
   return CommandOptions{std::move(out)};
 }
 
@@ -282,6 +298,16 @@ struct Grammar {
     text(sub, "--sm-count", raw.sm_count, "Multiprocessors of the device (default 132)", "What", "N");
   }
 
+  void tune() {
+    CLI::App* sub =
+        command("tune", "Kernels", "Measure a format's kernels on this GPU and write a tuning table", tune_of);
+    text(sub, "FORMAT", raw.format, "Such as w4a16-bf16-g128, several separated by commas", "What")->required();
+    text(sub, "--shapes", raw.shapes, "Layers: NxK,... (default: those of Llama 3.1 8B and 70B)", "What", "LIST");
+    text(sub, "--tokens", raw.tokens, "Numbers of tokens (default: 18 from 1 to 8192)", "What", "LIST");
+    text(sub, "--device", raw.device, "CUDA ordinal (default 0)", "What", "N");
+    text(sub, "-o,--output", raw.output, "Write the table to this file, after each layer", "Output");
+  }
+
   void daemon_and_store() {
     CLI::App* health =
         command("health", "Daemon", "Whether the daemon is well: exit code 9 if not",
@@ -345,6 +371,7 @@ Result<std::variant<Invocation, HelpText>> parse_command_line(int argc, const ch
   grammar.get();
   grammar.explain();
   grammar.can();
+  grammar.tune();
   grammar.daemon_and_store();
   CUBIND_CHECK(check_command(grammar, argc, argv));
   try {

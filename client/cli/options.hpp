@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -59,6 +60,13 @@ struct CanOptions {
   std::uint32_t max_m = kDefaultMaxM;
   std::uint32_t sm_count = kDefaultSmCount;
 };
+struct TuneOptions {
+  std::vector<GemmDescriptor> formats;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> shapes;  // n, k
+  std::vector<std::uint32_t> tokens;                            // ascending
+  std::uint32_t device = 0;
+  std::string output;  // empty = standard output
+};
 struct StatsOptions {};
 struct HealthOptions {
   bool alive = false;  // a daemon that answers is well enough
@@ -90,9 +98,9 @@ struct PurgeOptions {
   KernelKey key;  // zero = all
 };
 
-using CommandOptions = std::variant<PrewarmOptions, GetOptions, ExplainOptions, CanOptions, StatsOptions, HealthOptions,
-                                    TopOptions, ReadyOptions, ReloadOptions, TraceOptions, ExportOptions, ImportOptions,
-                                    ListOptions, VerifyOptions, PurgeOptions>;
+using CommandOptions = std::variant<PrewarmOptions, GetOptions, ExplainOptions, CanOptions, TuneOptions, StatsOptions,
+                                    HealthOptions, TopOptions, ReadyOptions, ReloadOptions, TraceOptions, ExportOptions,
+                                    ImportOptions, ListOptions, VerifyOptions, PurgeOptions>;
 
 struct Invocation {
   CommonOptions common;

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "codegen/plan/planner.hpp"
+#include "protocol/limits.hpp"
 
 namespace cubind::cli {
 
@@ -19,6 +20,16 @@ Error about(std::string_view argument, Error error) {
   return error;
 }
 
+std::vector<std::string_view> parts_of(std::string_view list, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(separator, begin), list.size());
+    parts.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
 }  // namespace
 
 Result<std::uint32_t> number_value(std::string_view argument, std::string_view text, std::uint32_t least,
@@ -29,6 +40,38 @@ Result<std::uint32_t> number_value(std::string_view argument, std::string_view t
     return bad(argument, text, "is not an integer from " + std::to_string(least) + " to " + std::to_string(most));
   }
   return value;
+}
+
+Result<std::vector<std::uint32_t>> number_list(std::string_view argument, std::string_view text, std::uint32_t least,
+                                               std::uint32_t most) {
+  std::vector<std::uint32_t> numbers;
+  for (const auto part : parts_of(text, ',')) {
+    CUBIND_TRY(const auto number, number_value(argument, part, least, most));
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+Result<std::vector<std::pair<std::uint32_t, std::uint32_t>>> shape_list(std::string_view argument,
+                                                                        std::string_view text) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> shapes;
+  for (const auto shape : parts_of(text, ',')) {
+    const auto sides = parts_of(shape, 'x');
+    if (sides.size() != 2) return bad(argument, shape, "is not of the form NxK");
+    CUBIND_TRY(const auto n, number_value(argument, sides[0], 1, limits::kMaxNK));
+    CUBIND_TRY(const auto k, number_value(argument, sides[1], 1, limits::kMaxNK));
+    shapes.emplace_back(n, k);
+  }
+  return shapes;
+}
+
+Result<std::vector<GemmDescriptor>> format_list(std::string_view text) {
+  std::vector<GemmDescriptor> formats;
+  for (const auto name : parts_of(text, ',')) {
+    CUBIND_TRY(auto descriptor, descriptor_from_name(name));
+    formats.push_back(descriptor);
+  }
+  return formats;
 }
 
 Result<Arch> arch_value(std::string_view argument, std::string_view text) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -13,6 +14,17 @@ namespace cubind::cli {
 
 Result<std::uint32_t> number_value(std::string_view argument, std::string_view text, std::uint32_t least,
                                    std::uint32_t most);
+
+// "1,16,64".
+Result<std::vector<std::uint32_t>> number_list(std::string_view argument, std::string_view text, std::uint32_t least,
+                                               std::uint32_t most);
+
+// "8192x8192,640x2048": n and k.
+Result<std::vector<std::pair<std::uint32_t, std::uint32_t>>> shape_list(std::string_view argument,
+                                                                        std::string_view text);
+
+// "w4a16-bf16-g128,w4a16-f16-ch-zp".
+Result<std::vector<GemmDescriptor>> format_list(std::string_view text);
 
 // "sm_90a": one that there is code for.
 Result<Arch> arch_value(std::string_view argument, std::string_view text);

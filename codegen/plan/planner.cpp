@@ -48,7 +48,7 @@ std::uint32_t last_m(const GemmConfig& config) {
 class LayerPlanner {
  public:
   static Result<LayerPlanner> make(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_count, std::uint32_t n,
-                                   std::uint32_t k) {
+                                   std::uint32_t k, const MeasuredTable* measured) {
     CUBIND_CHECK(validate_shape(descriptor, n, k));
     CUBIND_TRY(const Arch target, code_arch(arch));
     const auto& spec = *find_arch_spec(target);
@@ -65,14 +65,19 @@ class LayerPlanner {
       const auto k_tiles = ceil_div(k, config.tile_k);
       planner.candidates_.push_back({config_cost(config, spec), first_m(catalogue, config), last_m(config), k_tiles});
     }
+    if (measured != nullptr && measured->arch() == target && measured->sm_count() == planner.sm_count_) {
+      planner.take(measured->plans(descriptor, n, k));
+    }
     return planner;
   }
 
-  // The plan of the next planned m: `previous`, if it is possible there and nearly the fastest by the model; else the
-  // fastest, of equals the first in the catalogue with the fewest splits. No previous: splits == 0.
+  // The plan of the next planned m: what was measured for it; else `previous`, if it is possible there and nearly the
+  // fastest by the model; else the fastest, of equals the first in the catalogue with the fewest splits. No previous:
+  // splits == 0.
   Plan choose(std::uint32_t m, const Plan& previous) const {
     GemmShape shape = shape_;
     shape.m = m;
+    if (const Plan* measured = measured_at(m)) return *measured;
     Plan best;
     double best_us = std::numeric_limits<double>::infinity(), previous_us = best_us;
     for (const auto& candidate : candidates_) {
@@ -119,7 +124,36 @@ class LayerPlanner {
     std::uint32_t k_tiles;
   };
 
+  struct Measured {
+    std::uint32_t m, first_m;
+    Plan plan;
+  };
+
   explicit LayerPlanner(const ArchSpec& spec) : spec_(spec) {}
+
+  // Those whose config the catalogue has.
+  void take(const std::vector<MeasuredPlan>& plans) {
+    for (const auto& plan : plans) {
+      for (const auto& candidate : candidates_) {
+        if (config_name(candidate.cost.config) != plan.config) continue;
+        const auto per_split = ceil_div(candidate.k_tiles, plan.splits);
+        if (plan.splits > 1 && per_split < kMinKTilesPerSplit) continue;
+        if ((plan.splits - 1) * per_split >= candidate.k_tiles) continue;
+        measured_.push_back({plan.m, candidate.first_m, {candidate.cost.config, plan.splits, per_split}});
+      }
+    }
+  }
+
+  // Of the smallest measured m that is not below this one, if this one may have it, too.
+  const Plan* measured_at(std::uint32_t m) const {
+    const auto at = std::find_if(measured_.begin(), measured_.end(), [m](const auto& known) { return known.m >= m; });
+    if (at == measured_.end()) return nullptr;
+    const auto& [config, splits, per_split] = at->plan;
+    const auto tiles_m = ceil_div(m, config.tile_m);
+    const auto tiles = static_cast<std::uint64_t>(tiles_m) * ceil_div(shape_.n, config.tile_n);
+    const bool possible = m >= at->first_m && tiles_m <= kMaxGridY && (splits == 1 || tiles <= kWorkspaceMaxTiles);
+    return possible ? &at->plan : nullptr;
+  }
 
   // Splits fill SMs that have no tile: none once every SM has two; with wgmma, all splits run at the same time.
   std::uint32_t max_splits(std::uint64_t tiles, std::uint32_t k_tiles, bool wgmma) const {
@@ -134,6 +168,7 @@ class LayerPlanner {
   std::uint32_t sm_count_ = 0;
   GemmShape shape_;
   std::vector<Candidate> candidates_;
+  std::vector<Measured> measured_;  // ascending by m
 };
 
 Status check_m(std::string_view field, std::uint32_t m) {
@@ -184,7 +219,9 @@ Result<std::vector<GemmConfig>> reachable(const GemmDescriptor& descriptor, Arch
 Result<Plan> plan(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_count, std::uint32_t n, std::uint32_t k,
                   std::uint32_t m) {
   CUBIND_CHECK(check_m("m", m));
-  CUBIND_TRY(const auto planner, LayerPlanner::make(descriptor, arch, sm_count, n, k));
+  CUBIND_TRY(const Arch target, code_arch(arch));
+  CUBIND_TRY(const auto planner,
+             LayerPlanner::make(descriptor, arch, sm_count, n, k, measured_table(target, sm_count)));
   Plan at_m;
   planner.walk(m, [&at_m](std::uint32_t, std::uint32_t, const Plan& plan) { at_m = plan; });
   return at_m;
@@ -192,8 +229,14 @@ Result<Plan> plan(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_
 
 Result<LaunchTable> launch_table(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_count, std::uint32_t n,
                                  std::uint32_t k, std::uint32_t max_m) {
+  CUBIND_TRY(const Arch target, code_arch(arch));
+  return launch_table(descriptor, arch, sm_count, n, k, max_m, measured_table(target, sm_count));
+}
+
+Result<LaunchTable> launch_table(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_count, std::uint32_t n,
+                                 std::uint32_t k, std::uint32_t max_m, const MeasuredTable* measured) {
   CUBIND_CHECK(check_m("max_m", max_m));
-  CUBIND_TRY(const auto planner, LayerPlanner::make(descriptor, arch, sm_count, n, k));
+  CUBIND_TRY(const auto planner, LayerPlanner::make(descriptor, arch, sm_count, n, k, measured));
   LaunchTable table;
   Plan previous;
   previous.splits = 0;

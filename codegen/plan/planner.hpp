@@ -7,6 +7,10 @@
 //                                                   intervals. From one to the next only where that is worth it
 //   plan(descriptor, arch, sm_count, n, k, m)       the table's at one m
 //
+// A layer that was measured on a device like this one (measured_table.hpp) gets what was fastest: at a measured m, and
+// below it down to the next measured one, for fewer tokens take no longer. Where nothing was measured, and where what
+// was measured is not in the catalogue any more, the cost model chooses.
+//
 // Every plan's config is in reachable(descriptor, arch, m) for its m.
 #pragma once
 
@@ -16,6 +20,7 @@
 
 #include "base/result.hpp"
 #include "codegen/device/config.cuh"
+#include "codegen/plan/measured_table.hpp"
 #include "protocol/arch.hpp"
 #include "protocol/gemm_descriptor.hpp"
 
@@ -58,6 +63,9 @@ Result<Plan> plan(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_
                   std::uint32_t m);
 Result<LaunchTable> launch_table(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_count, std::uint32_t n,
                                  std::uint32_t k, std::uint32_t max_m);
+// The same with a table of the caller's instead of the source tree's; null: by the model alone.
+Result<LaunchTable> launch_table(const GemmDescriptor& descriptor, Arch arch, std::uint32_t sm_count, std::uint32_t n,
+                                 std::uint32_t k, std::uint32_t max_m, const MeasuredTable* measured);
 
 // "m16n64k128s4w1x1x4" (warps along n, m, k), "wgmma_m64n128k128s8w8x1x1": unique within a catalogue. config_from_name
 // finds it there; not_found lists the names there are.

@@ -204,6 +204,31 @@ TEST_F(Commands, GetThatFailsLeavesNoFile) {
   EXPECT_EQ(files(), 0u);
 }
 
+// On the recording libcuda: every launch is captured, checked by its driver and takes the same time.
+TEST_F(Commands, TuneMeasuresTheWholeCatalogueAndWritesATableWithProvenance) {
+  std::vector<KernelsRequest> seen;
+  serve<KernelsRequest>([&seen](Session& session, const KernelsRequest& request) {
+    seen.push_back(request);
+    for (const unsigned index : {0u, 1u}) session.reply(made_up_kernel(request.id, index), made_up_code(index));
+    return session.reply(SummaryReply{request.id, 2, 2, 0, 0, 0, 0, 0, 1, 0});
+  });
+  const std::string path = folder() + "/table";
+  const auto ran =
+      run({"tune", "w4a16-bf16-g128-zp", "--shapes", "256x512,100x96,128x256", "--tokens", "64,1", "-o", path});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_TRUE(seen[0].whole_catalogue && seen[0].with_code);
+  std::ifstream file(path);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_THAT(text, StartsWith("cubind-tuning 1\n# arch: sm_90a\n# sm_count: 132\n# gpu: "));
+  EXPECT_THAT(text, HasSubstr("\n# tokens: 1,64\n# toolchain: made-up-13.0\n"));
+  // 96 is no multiple of the group, so that layer has no time. Of equals the first is kept.
+  for (const char* cell : {"128 256 1 ", "128 256 64 ", "256 512 1 ", "256 512 64 "}) {
+    EXPECT_THAT(text, HasSubstr(std::string("\nw4a16-bf16-g128-zp ") + cell));
+  }
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 12);
+}
+
 TEST_F(Commands, ExplainPrintsEveryIngredientOrTheSource) {
   serve<ExplainRequest>([](Session& session, const ExplainRequest& request) {
     ExplainReply reply{request.id, made_up_key(1), {{"arch", request.kernel.config}, {"nvrtc", "13.0"}}, ""};

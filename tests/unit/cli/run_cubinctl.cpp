@@ -40,7 +40,9 @@ Ran cubinctl(const std::vector<std::string>& arguments, const std::string& socke
   for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   const std::string variable = "CUBIND_SOCKET=" + socket;
-  char* environment[] = {const_cast<char*>(variable.c_str()), nullptr};
+  const char* recording = std::getenv("CUBIND_RECORDING");  // the folder of a libcuda that computes nothing
+  const std::string libraries = std::string("LD_LIBRARY_PATH=") + (recording != nullptr ? recording : "");
+  char* environment[] = {const_cast<char*>(variable.c_str()), const_cast<char*>(libraries.c_str()), nullptr};
 
   int out[2], err[2];
   if (pipe(out) != 0 || pipe(err) != 0) return {};

@@ -11,7 +11,7 @@ struct Ran {
   std::string out, err;
 };
 
-// $CUBINCTL with these arguments, without a terminal, with CUBIND_SOCKET set to `socket`.
+// $CUBINCTL with these arguments, without a terminal, with CUBIND_SOCKET set to `socket` and the recording libcuda.
 Ran cubinctl(const std::vector<std::string>& arguments, const std::string& socket = "/nonexistent/cubind.sock");
 
 // $CUBIND_TEST_SOURCE/path
