@@ -1,13 +1,16 @@
 #include "client/client.hpp"
 
 #include <algorithm>
+#include <mutex>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 
 #include <poll.h>
 
-#include "client/client_state.hpp"
 #include "client/fork_guard.hpp"
+#include "protocol/greeting.hpp"
+#include "protocol/limits.hpp"
 
 namespace cubind {
 namespace {
@@ -15,6 +18,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+// A daemon that was started by our own connection (socket activation) greets within this.
+constexpr milliseconds kGreetingDeadline{limits::kGreetingTimeout};
 // The daemon ends a request at its deadline by itself; we wait a little longer for that end.
 constexpr milliseconds kDeadlineGrace{2'000};
 constexpr milliseconds kCancelGrace{2'000};
@@ -28,11 +33,45 @@ bool passed(Deadline deadline) {
   return deadline && steady_clock::now() >= *deadline;
 }
 
+// When connecting for a request gives up: a greeting takes no longer than it may, and not longer than the request has.
+Deadline greeting_deadline(Deadline request_end) {
+  const auto greeting = deadline_after(kGreetingDeadline);
+  return request_end ? std::min(*greeting, *request_end) : greeting;
+}
+
 std::uint64_t id_of(const Reply& reply) {
   return std::visit([](const auto& message) { return message.id; }, reply);
 }
 
+Error unexpected_reply() {
+  return {ErrorCode::corruption, "the daemon answered with a message that does not belong to the request"};
+}
+
 }  // namespace
+
+struct Client::State {
+  std::mutex mutex;
+  ClientOptions options;
+  std::optional<Connection> connection;
+  ServerHello daemon;
+  std::uint64_t next_id = 1;
+  bool ready = false;          // declared, so said again to every daemon that knows of it
+  State* of_parent = nullptr;  // only keeps it reachable: another thread may have been inside it at the fork
+
+  Status connect(Deadline deadline);
+  Status ensure_connected(Deadline deadline);
+  Result<Incoming> next_of(std::uint64_t id, Deadline deadline);
+  void cancel(std::uint64_t id);
+  bool stopping();
+  Status check_kind(const Request& request) const;
+  template <class RequestT>
+  Status chunks(RequestT request, const std::function<Status(ByteView)>& piece, milliseconds deadline);
+
+  template <class ReplyT, class RequestT>
+  Result<ReplyT> ask(RequestT request, milliseconds deadline);
+
+  struct KernelsRun;
+};
 
 // One try; the caller decides about more.
 Status Client::State::connect(Deadline deadline) {
@@ -95,6 +134,27 @@ Status Client::State::check_kind(const Request& request) const {
   return Error{ErrorCode::not_supported, "this needs protocol version " + std::to_string(needed) +
                                              ", the daemon speaks version \"" + std::to_string(daemon.version) +
                                              "\": the daemon is too old"};
+}
+
+// A connection that was good and is lost is tried once more; a daemon that is not there is `unavailable`.
+template <class ReplyT, class RequestT>
+Result<ReplyT> Client::State::ask(RequestT request, milliseconds deadline) {
+  const std::lock_guard lock(mutex);
+  const Deadline end = deadline_after(deadline.count() > 0 ? deadline : options.request_deadline);
+  for (int attempt = 0;; ++attempt) {
+    CUBIND_CHECK(ensure_connected(greeting_deadline(end)));
+    CUBIND_CHECK(check_kind(request));
+    request.id = next_id++;
+    const Status sent = connection->send(request, end);
+    auto incoming = sent ? next_of(request.id, end) : Result<Incoming>(sent.error());
+    if (incoming) {
+      if (auto* reply = std::get_if<ReplyT>(&incoming->reply)) return std::move(*reply);
+      if (auto* refused = std::get_if<ErrorReply>(&incoming->reply)) return Error{refused->code, refused->message};
+      connection.reset();
+      return unexpected_reply();
+    }
+    if (connection->usable() || attempt > 0) return std::move(incoming).error();
+  }
 }
 
 // A kernels request over however many connections it takes.
@@ -257,6 +317,109 @@ Result<SummaryReply> Client::kernels(KernelsRequest request, const KernelsCallba
   const std::lock_guard lock(state.mutex);
   const Deadline end = deadline_after(deadline.count() > 0 ? deadline : state.options.request_deadline);
   return State::KernelsRun{state, request, callbacks, end, {}, {}, {}, {}, {}}.run();
+}
+
+Result<HealthReply> Client::health(milliseconds deadline) {
+  return state_->ask<HealthReply>(HealthRequest{}, deadline);
+}
+Result<StatsReply> Client::stats(milliseconds deadline) {
+  return state_->ask<StatsReply>(StatsRequest{}, deadline);
+}
+Result<ListReply> Client::list(ListRequest request, milliseconds deadline) {
+  return state_->ask<ListReply>(std::move(request), deadline);
+}
+Result<ExplainReply> Client::explain(ExplainRequest request, milliseconds deadline) {
+  return state_->ask<ExplainReply>(std::move(request), deadline);
+}
+Result<PurgeReply> Client::purge(PurgeRequest request, milliseconds deadline) {
+  return state_->ask<PurgeReply>(std::move(request), deadline);
+}
+
+Result<NearestReply> Client::nearest(NearestRequest request, milliseconds deadline) {
+  return state_->ask<NearestReply>(std::move(request), deadline);
+}
+Result<DoneReply> Client::reload(milliseconds deadline) {
+  return state_->ask<DoneReply>(ReloadRequest{}, deadline);
+}
+Result<DoneReply> Client::declare_user_ready(bool ready, milliseconds deadline) {
+  return state_->ask<DoneReply>(ReadyRequest{0, ReadyScope::user, !ready}, deadline);
+}
+
+Status Client::declare_ready(bool ready, milliseconds deadline) {
+  CUBIND_TRY(const DoneReply done, state_->ask<DoneReply>(ReadyRequest{0, ReadyScope::connection, !ready}, deadline));
+  const std::lock_guard lock(state_->mutex);
+  state_->ready = ready;
+  return {};
+}
+
+// Hands the pieces of a reply in chunks to `piece`, in order.
+template <class RequestT>
+Status Client::State::chunks(RequestT request, const std::function<Status(ByteView)>& piece, milliseconds deadline) {
+  const std::lock_guard lock(mutex);
+  const Deadline end = deadline_after(deadline.count() > 0 ? deadline : options.request_deadline);
+  CUBIND_CHECK(ensure_connected(greeting_deadline(end)));
+  request.id = next_id++;
+  CUBIND_CHECK(check_kind(request));
+  CUBIND_CHECK(connection->send(request, end));
+  for (;;) {
+    CUBIND_TRY(const Incoming incoming, next_of(request.id, end));
+    if (const auto* refused = std::get_if<ErrorReply>(&incoming.reply)) return Error{refused->code, refused->message};
+    const auto* chunk = std::get_if<ChunkReply>(&incoming.reply);
+    if (chunk == nullptr) {
+      connection.reset();
+      return unexpected_reply();
+    }
+    if (Status taken = piece(chunk->data); !taken) {
+      connection.reset();  // what is still on its way belongs to nobody
+      return taken;
+    }
+    if (chunk->last) return {};
+  }
+}
+
+Result<std::string> Client::trace(milliseconds deadline) {
+  std::string text;
+  const auto piece = [&text](ByteView data) -> Status {
+    text += as_text(data);
+    return {};
+  };
+  CUBIND_CHECK(state_->chunks(TraceRequest{}, piece, deadline));
+  return text;
+}
+
+Status Client::export_bundle(ExportRequest request, const std::function<Status(ByteView)>& piece,
+                             milliseconds deadline) {
+  return state_->chunks(std::move(request), piece, deadline);
+}
+Result<DoneReply> Client::import_bundle(ImportRequest request, milliseconds deadline) {
+  return state_->ask<DoneReply>(std::move(request), deadline);
+}
+
+Result<SummaryReply> Client::verify(VerifyRequest request, const std::function<void(const VerifyReply&)>& record,
+                                    milliseconds deadline) {
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  const Deadline end = deadline_after(deadline.count() > 0 ? deadline : state.options.request_deadline);
+  CUBIND_CHECK(state.ensure_connected(greeting_deadline(end)));
+  request.id = state.next_id++;
+  CUBIND_CHECK(state.connection->send(request, end));
+  for (;;) {
+    CUBIND_TRY(const Incoming incoming, state.next_of(request.id, end));
+    if (const auto* summary = std::get_if<SummaryReply>(&incoming.reply)) return *summary;
+    if (const auto* refused = std::get_if<ErrorReply>(&incoming.reply)) return Error{refused->code, refused->message};
+    if (std::holds_alternative<ProgressReply>(incoming.reply)) continue;  // only says that the daemon is at it
+    const auto* verified = std::get_if<VerifyReply>(&incoming.reply);
+    if (verified == nullptr) {
+      state.connection.reset();
+      return unexpected_reply();
+    }
+    if (record) record(*verified);
+  }
+}
+
+ServerHello Client::daemon() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->daemon;
 }
 
 }  // namespace cubind

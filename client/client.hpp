@@ -65,10 +65,7 @@ class Client {
   // Calls `piece` with the parts of the bundle, in order; its error ends it.
   Status export_bundle(ExportRequest request, const std::function<Status(ByteView)>& piece,
                        std::chrono::milliseconds deadline = {});
-  // Sends what `next` gives until a piece that says it is the last; its error ends it. A bundle is of one connection:
-  // if that is lost, the daemon has stored nothing, and the answer is unavailable.
-  Result<DoneReply> import_bundle(const std::function<Result<ImportRequest>()>& next,
-                                  std::chrono::milliseconds deadline = {});
+  Result<DoneReply> import_bundle(ImportRequest request, std::chrono::milliseconds deadline = {});  // one piece
 
   // From here on a compile that this client's foreground requests need is an alarm of the daemon's. It stays declared
   // over reconnects; a forked child has declared nothing. With a daemon that is too old to know of it: not_supported.

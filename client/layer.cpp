@@ -133,8 +133,9 @@ const LaunchRow& PreparedLayer::row_of(std::uint32_t m) const {
 }
 
 std::uint64_t PreparedLayer::workspace_bytes(std::uint32_t m) const {
-  const auto of_row = [this](const LaunchRow& row, std::uint32_t tokens) {
+  const auto of_row = [this](const LaunchRow& row, std::uint32_t tokens) -> std::uint64_t {
     const KernelInfo& info = kernels[row.kernel].kernel->info;
+    if (info.launch_abi == kMappedLaunchAbi) return 0;  // sums stay in the cluster
     return cubind::workspace_bytes(info.tile_m, info.tile_n, row.splits, spec.n, tokens);
   };
   if (m > spec.max_m) return 0;

@@ -32,11 +32,6 @@ Error invalid_pointer(const char* field, const void* pointer, const std::string&
   return {ErrorCode::invalid_argument, std::string(field) + " \"0x" + (text.empty() ? "0" : text) + "\" " + rule};
 }
 
-std::uint64_t row_workspace(std::uint32_t tile_m, std::uint32_t tile_n, std::uint32_t splits, std::uint32_t n,
-                            std::uint32_t m) {
-  return workspace_bytes(tile_m, tile_n, splits, n, m);
-}
-
 constexpr std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) {
   return a / b + (a % b != 0);
 }
@@ -78,6 +73,10 @@ Result<std::unique_ptr<LoadedLayer>> LoadedLayer::load(const cuda::DriverApi& ap
   return made;
 }
 
+std::uint64_t LoadedLayer::row_workspace(const Row& row, std::uint32_t m) const {
+  return workspace_bytes(row.tile_m, row.tile_n, row.splits, n_, m);
+}
+
 Status LoadedLayer::launch(const LaunchArgs& args) const {
   const Row* row = nullptr;
   if (args.m - 1 < max_m_) {  // also refuses 0
@@ -90,9 +89,9 @@ Status LoadedLayer::launch(const LaunchArgs& args) const {
                     aligned(args.scales, kTensorAlignment) && (args.zeros != nullptr) == zeros_ &&
                     aligned(args.zeros, kTensorAlignment) && (args.bias != nullptr) == bias_ && aligned(args.bias, 2) &&
                     args.out != nullptr && aligned(args.out, 2) &&
-                    (row->splits == 1 ||
+                    (row->splits == 1 || row->mapped ||
                      (args.workspace != nullptr && aligned(args.workspace, kWorkspaceAlignment) &&
-                      args.workspace_bytes >= row_workspace(row->tile_m, row->tile_n, row->splits, n_, args.m))) &&
+                      args.workspace_bytes >= row_workspace(*row, args.m))) &&
                     ceil_div(args.m, row->tile_m) <= kMaxGridY;
   if (!good) return refuse(args, row);
 
@@ -103,7 +102,7 @@ Status LoadedLayer::launch(const LaunchArgs& args) const {
   params.zeros = args.zeros;
   params.bias = args.bias;
   params.out = args.out;
-  params.workspace = row->splits > 1 ? args.workspace : nullptr;
+  params.workspace = row->splits > 1 && !row->mapped ? args.workspace : nullptr;
   params.m = args.m;
   params.n = n_;
   params.k = k_;
@@ -121,6 +120,15 @@ Status LoadedLayer::launch(const LaunchArgs& args) const {
     grid_y = grid_z = 1;
   }
   void* pointers[] = {&params};
+  if (row->mapped && row->splits > 1) {
+    cuda::LaunchAttribute cluster;
+    cluster.cluster[0] = row->splits;
+    cluster.cluster[1] = cluster.cluster[2] = 1;
+    const cuda::LaunchConfig config{grid_x, grid_y,          grid_z,      row->threads, 1,
+                                    1,      row->smem_bytes, args.stream, &cluster,     1};
+    CUBIND_CU(api_, launch_kernel_ex, &config, row->function, pointers, nullptr);
+    return {};
+  }
   CUBIND_CU(api_, launch_kernel, row->function, grid_x, grid_y, grid_z, row->threads, 1, 1, row->smem_bytes,
             args.stream, pointers, nullptr);
   return {};
@@ -130,21 +138,20 @@ Status LoadedLayer::launch(const LaunchArgs& args) const {
 Status LoadedLayer::encode_maps(MappedGemmParams& params, const Row& row) const {
   using namespace cuda;
   constexpr std::uint32_t kUnitRows = 16, kUnitK = 64, kUnitWords = 128;
-  constexpr unsigned kOnes[] = {1, 1};
-  const auto encode = [this, &kOnes](TensorMap& map, TensorMapType type, const void* address, unsigned long long width,
-                                     unsigned long long height, unsigned long long pitch, unsigned box_width,
-                                     unsigned box_height, TensorMapSwizzle swizzle) {
-    const unsigned long long sizes[] = {width, height};
-    const unsigned box[] = {box_width, box_height};
-    return api_.tensor_map_encode_tiled(&map, type, 2, address, sizes, &pitch, box, kOnes, TensorMapInterleave::none,
-                                        swizzle, TensorMapPromotion::bytes_128, TensorMapFill::zeros);
-  };
-  const std::uint64_t words = std::uint64_t{ceil_div(k_, kUnitK)} * kUnitWords;
-  CuResult result = encode(params.x_map, TensorMapType::uint16, params.x, k_, params.m, std::uint64_t{params.ldx} * 2,
-                           kUnitK, row.tile_m, TensorMapSwizzle::bytes_128);
+  constexpr unsigned kOnes[] = {1, 1, 1};
+  const std::uint64_t units = ceil_div(k_, kUnitK), panels = ceil_div(n_, kUnitRows);
+  const unsigned long long x_size[] = {k_, params.m}, x_pitch[] = {std::uint64_t{params.ldx} * 2};
+  const unsigned x_box[] = {kUnitK, row.tile_m};
+  CuResult result = api_.tensor_map_encode_tiled(&params.x_map, TensorMapType::uint16, 2, params.x, x_size, x_pitch,
+                                                 x_box, kOnes, TensorMapInterleave::none, TensorMapSwizzle::bytes_128,
+                                                 TensorMapPromotion::bytes_128, TensorMapFill::zeros);
   if (result == kSuccess) {
-    result = encode(params.weights_map, TensorMapType::uint32, params.weights, words, ceil_div(n_, kUnitRows),
-                    words * 4, row.tile_k / kUnitK * kUnitWords, row.tile_n / kUnitRows, TensorMapSwizzle::none);
+    const unsigned box_panels = row.tile_n / kUnitRows, box_units = row.tile_k / kUnitK;
+    const unsigned long long size[] = {kUnitWords, units, panels}, pitch[] = {kUnitWords * 4, units * kUnitWords * 4};
+    const unsigned box[] = {kUnitWords, box_units, box_panels};
+    result = api_.tensor_map_encode_tiled(&params.weights_map, TensorMapType::uint32, 3, params.weights, size, pitch,
+                                          box, kOnes, TensorMapInterleave::none, TensorMapSwizzle::none,
+                                          TensorMapPromotion::bytes_128, TensorMapFill::zeros);
   }
   if (result != kSuccess) return driver_error(api_, "tensor_map_encode_tiled", result);
   return {};
@@ -184,8 +191,8 @@ Status LoadedLayer::refuse(const LaunchArgs& args, const Row* row) const {
                            bias_ ? "is null, the layer has a bias" : "is not null, the layer has no bias");
   }
   if (!aligned(args.bias, 2)) return invalid_pointer("bias", args.bias, "is not aligned to 2 bytes");
-  if (row->splits > 1) {
-    const auto needed = row_workspace(row->tile_m, row->tile_n, row->splits, n_, args.m);
+  if (row->splits > 1 && !row->mapped) {
+    const auto needed = row_workspace(*row, args.m);
     if (args.workspace_bytes < needed) {
       return invalid("workspace_bytes", args.workspace_bytes,
                      "is below the " + std::to_string(needed) + " that m " + std::to_string(args.m) + " needs");

@@ -47,6 +47,7 @@ class LoadedLayer {
 
   LoadedLayer(const cuda::DriverApi& api, std::shared_ptr<const cuda::PrimaryContext> primary);
   Status refuse(const LaunchArgs& args, const Row* row) const;
+  std::uint64_t row_workspace(const Row& row, std::uint32_t m) const;
   Status encode_maps(MappedGemmParams& params, const Row& row) const;
 
   const cuda::DriverApi& api_;

@@ -17,17 +17,21 @@ inline constexpr unsigned kPlainLaunchAbi = 1, kMappedLaunchAbi = 2;
 // ceil(m / tile_m):
 //   launch_abi 1   x = ceil(n / tile_n), y = ceil(m / tile_m), z = splits
 //   launch_abi 2   splits 1: x = any number from 1 to tiles, which blocks share among them, best one for each SM;
-//                  splits > 1: x = tiles * splits
+//                  splits 2 or 4, only of tiles up to 128 x 128: x = tiles * splits, in clusters of `splits` blocks
 //
-// Workspace (only if splits > 1; 256-byte aligned; belongs to one launch at a time, so to one stream): first
-// kWorkspaceCounterBytes of arrival counters, one u32 for each (x, y) tile at index y * gridDim.x + x, all zero before
-// the first launch; every launch leaves them zero again. Then the partial sums, [tile][split][tile_m][tile_n] f32 with
-// the tiles in the counters' order; they need no initial value. (launch_abi 2: a counter for each warp group, sums in
-// the order of its accumulators; as many bytes.) The block that arrives last at a tile adds the partial
-// sums in the order of the splits, so the sum's order is fixed.
+// Workspace (launch_abi 1, only if splits > 1; 256-byte aligned; belongs to one launch at a time, so to one stream):
+// first kWorkspaceCounterBytes of arrival counters, one u32 for each (x, y) tile at index y * gridDim.x + x, all zero
+// before the first launch; every launch leaves them zero again. Then the partial sums, [tile][split][tile_m][tile_n]
+// f32 with the tiles in the counters' order; they need no initial value. The block that arrives last at a tile adds the
+// partial sums in the order of the splits, so the sum's order is fixed.
 inline constexpr unsigned kWorkspaceCounterBytes = 16384;
 inline constexpr unsigned kWorkspaceMaxTiles =
     kWorkspaceCounterBytes / 4;  // the planner splits no grid with more tiles
+
+// Whether launch_abi 2 has so many splits of a tile.
+constexpr bool cluster_exists(unsigned tile_m, unsigned tile_n, unsigned splits) {
+  return splits == 1 || ((splits == 2 || splits == 4) && tile_m <= 128 && tile_n <= 128);
+}
 
 constexpr unsigned long long workspace_bytes(unsigned tile_m, unsigned tile_n, unsigned splits, unsigned n,
                                              unsigned m) {
@@ -51,7 +55,7 @@ struct GemmParams {
   unsigned ldx, ldo;           // in elements; ldx a multiple of 8
   unsigned k_groups;           // kg
   unsigned group_shift;        // group of k is k >> group_shift: 5, 6, 7, ...; 31 for per channel
-  unsigned splits;             // launch_abi 1: gridDim.z
+  unsigned splits;             // launch_abi 1: gridDim.z; 2: blocks of a cluster
   unsigned k_tiles_per_split;  // split z does k tiles [z * this, min((z + 1) * this, ceil(kp / tile_k)))
 };
 
@@ -62,7 +66,7 @@ struct alignas(64) TensorMap {
 
 struct MappedGemmParams : GemmParams {
   TensorMap x_map;        // x as [m][k] of 16 bits; box: tile_m x 64, swizzled by 128 bytes; outside: zeros
-  TensorMap weights_map;  // weights as [np/16][kp/64 * 128] u32; box: tile_n / 16 x tile_k / 64 * 128; outside: zeros
+  TensorMap weights_map;  // weights as [np/16][kp/64][128] u32; box: tile_n / 16 x tile_k / 64 x 128; outside: zeros
 };
 
 }  // namespace cubind

@@ -113,7 +113,8 @@ class Sweep {
       const std::uint32_t next = (k_tiles + s - 1) / s;
       if (next == per_split) continue;
       per_split = next;
-      splits.push_back((k_tiles + next - 1) / next);
+      const std::uint32_t parts = (k_tiles + next - 1) / next;
+      if (test::can_split(info, parts)) splits.push_back(parts);
     }
     return splits;
   }

@@ -60,18 +60,20 @@ Status run(const CommonOptions& common, const ImportOptions& options) {
   std::ifstream file(options.file, std::ios::binary);
   if (!file) return Error{ErrorCode::not_found, "\"" + options.file + "\" cannot be read"};
   CUBIND_TRY(const auto client, open_client(common));
-  const auto next = [&]() -> Result<ImportRequest> {
-    ImportRequest piece;
-    piece.data.resize(kPieceBytes);
-    file.read(reinterpret_cast<char*>(piece.data.data()), static_cast<std::streamsize>(kPieceBytes));
-    piece.data.resize(static_cast<std::size_t>(file.gcount()));
+  for (;;) {
+    ImportRequest request;
+    request.data.resize(kPieceBytes);
+    file.read(reinterpret_cast<char*>(request.data.data()), static_cast<std::streamsize>(kPieceBytes));
+    request.data.resize(static_cast<std::size_t>(file.gcount()));
     if (file.bad()) return Error{ErrorCode::internal, "\"" + options.file + "\" cannot be read to its end"};
-    piece.last = file.eof();
-    return piece;
-  };
-  CUBIND_TRY(const DoneReply done, client->import_bundle(next, deadline_of(common, std::chrono::hours(1))));
-  if (common.json) return print_json({{"message", done.message}});
-  return print_text(printable(done.message) + "\n");
+    request.last = file.eof();
+    const bool last = request.last;
+    CUBIND_TRY(const DoneReply done,
+               client->import_bundle(std::move(request), deadline_of(common, std::chrono::minutes(10))));
+    if (!last) continue;
+    if (common.json) return print_json({{"message", done.message}});
+    return print_text(printable(done.message) + "\n");
+  }
 }
 
 }  // namespace cubind::cli

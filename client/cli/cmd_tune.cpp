@@ -89,7 +89,9 @@ std::vector<std::uint32_t> splits_of(const KernelInfo& info, const LayerSpec& la
     const std::uint32_t next = ceil_div(k_tiles, s);
     if (next == per_split) continue;
     per_split = next;
-    splits.push_back(ceil_div(k_tiles, next));
+    const std::uint32_t parts = ceil_div(k_tiles, next);
+    const bool exists = info.launch_abi != kMappedLaunchAbi || cluster_exists(info.tile_m, info.tile_n, parts);
+    if (exists) splits.push_back(parts);
   }
   return splits;
 }

@@ -61,6 +61,23 @@ enum class TensorMapPromotion : int { bytes_128 = 2 };
 enum class TensorMapInterleave : int { none = 0 };
 enum class TensorMapFill : int { zeros = 0 };
 
+// CUlaunchAttribute with the one id in use, the cluster's dimensions.
+struct LaunchAttribute {
+  int id = 4;
+  int padding = 0;
+  unsigned cluster[16] = {};  // x, y, z
+};
+
+// CUlaunchConfig
+struct LaunchConfig {
+  unsigned grid_x = 1, grid_y = 1, grid_z = 1;
+  unsigned block_x = 1, block_y = 1, block_z = 1;
+  unsigned smem_bytes = 0;
+  Stream stream = nullptr;
+  LaunchAttribute* attributes = nullptr;
+  unsigned attribute_count = 0;
+};
+
 inline constexpr int kMinDriverVersion = 12000;  // CUDA 12.0, R525: cuLibraryLoadData and cuCtxGetId
 
 }  // namespace cubind::cuda

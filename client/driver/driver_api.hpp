@@ -32,6 +32,8 @@
   X(launch_kernel, "cuLaunchKernel",                                                                              \
     (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,    \
      unsigned block_z, unsigned smem_bytes, Stream stream, void** parameters, void** extra))                      \
+  X(launch_kernel_ex, "cuLaunchKernelEx",                                                                         \
+    (const LaunchConfig* config, Function function, void** parameters, void** extra))                             \
   X(tensor_map_encode_tiled, "cuTensorMapEncodeTiled",                                                            \
     (void* map, TensorMapType type, unsigned rank, const void* address, const unsigned long long* sizes,          \
      const unsigned long long* strides, const unsigned* box, const unsigned* element_strides,                     \

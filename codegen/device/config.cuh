@@ -26,8 +26,8 @@ enum class ScaleClass : unsigned char {
 // (the MMA's N side), tile_k at a time through `stages` buffers. The block's warps form a warps_n x warps_m x warps_k
 // grid; warps along k share a stage and are summed in a fixed order in shared memory at the end.
 //
-// GemmKernel::wgmma: warps_n counts the warps that multiply, two groups of four; one more group copies. Its warps_m and
-// warps_k are 1.
+// GemmKernel::wgmma: warps_n counts the warps along the rows, in groups of four; warps_k such sets ("ways") share a
+// stage along k. One more group copies. Its warps_m is 1.
 struct GemmConfig {
   GemmKernel kernel = GemmKernel::mma_sync;
   DType activation = DType::bf16;  // f16 or bf16; also the scales', the bias' and the output's type
@@ -47,6 +47,9 @@ struct GemmConfig {
   constexpr unsigned warp_rows() const { return tile_n / warps_n; }                     // weight rows of one warp
   constexpr unsigned warp_tokens() const { return tile_m / warps_m; }                   // tokens of one warp
   constexpr unsigned accumulators() const { return warp_rows() * warp_tokens() / 32; }  // of one thread
+
+  // GemmKernel::wgmma: whether blocks of a cluster may share a tile along k (protocol/kernel_abi.hpp).
+  constexpr bool can_split() const { return tile_n <= 128 && tile_m <= 128; }
 
   // The second argument of __launch_bounds__: with many accumulators a thread may have all 255 registers, otherwise
   // 128, so that a second block can stay on the multiprocessor.
@@ -72,8 +75,11 @@ struct GemmConfig {
       // Two warp groups of whole wgmmas, an n that wgmma has and slabs of 16 tokens, boxes of at most 256.
       const bool n_exists = tile_m == 16 || tile_m == 32 || tile_m == 48 || tile_m == 64 || tile_m == 96 ||
                             tile_m == 128 || tile_m == 192 || tile_m == 256;
-      return async_copy && warps_m == 1 && warps_k == 1 && warps_n == 8 && tile_n % 128 == 0 && tile_n <= 256 &&
-             tile_n * tile_m <= 128 * 256 && n_exists && (tile_k == 64 || tile_k == 128);
+      const unsigned row_groups = warps_n / 4, ways = warps_k;
+      const bool ways_exist = ways == 1 || ways == 2 || ways == 4;
+      return async_copy && warps_m == 1 && ways_exist && (ways == 1 || can_split()) && warps_n % 4 == 0 &&
+             tile_n % (64 * row_groups) == 0 && accumulators() <= 128 && threads() <= 640 && n_exists &&
+             (tile_k == 64 || tile_k % 128 == 0);
     }
     // The copies and the store give each thread a column of 16-byte chunks: of activations, of weights, of output.
     return threads() % (tile_k / 8) == 0 && threads() % (tile_k / 2) == 0 && threads() % (tile_n / 8) == 0;

@@ -77,7 +77,12 @@ std::vector<GemmConfig> make_catalogue(const GemmDescriptor& d, const ArchSpec& 
   return catalogue;
 }
 
+bool is_wide(const GemmConfig& config) {
+  return config.kernel == GemmKernel::wgmma && config.tile_n > 128;
+}
+
 std::uint32_t first_m(const std::vector<GemmConfig>& catalogue, const GemmConfig& config) {
+  if (is_wide(config)) return config.tile_m / 4 + 1;
   std::uint32_t smaller = 0;
   for (const auto& other : catalogue) {
     if (other.tile_m < config.tile_m) smaller = std::max(smaller, other.tile_m);

@@ -16,8 +16,13 @@ Status check_served(const GemmDescriptor& descriptor, const ArchSpec& arch);
 // Ordered by tile_m. Precondition: check_served() passed.
 std::vector<GemmConfig> make_catalogue(const GemmDescriptor& descriptor, const ArchSpec& arch);
 
+// Tiles of 256 rows: for layers with many rows also far below their own number of tokens, for what counts there is how
+// often activations are read.
+bool is_wide(const GemmConfig& config);
+
 // A tile is worth its rows only when m does not fit the next smaller one: the config is a candidate at m if m is at
-// least this. Depends on the catalogue alone, so what is reachable does not depend on a layer or a device.
+// least this; wide tiles from a quarter of theirs on. Depends on the catalogue alone, so what is reachable does not
+// depend on a layer or a device.
 std::uint32_t first_m(const std::vector<GemmConfig>& catalogue, const GemmConfig& config);
 
 }  // namespace cubind

@@ -12,34 +12,38 @@ namespace {
 // memory alone, so its times do not tell. Without it, all configs would be equal where a device is.
 constexpr double kNotHidden = 0.2;
 
-// GemmKernel::wgmma on an H200. One block has an SM to itself, its copies run ahead, so a tile takes as long as its
-// units of 64 k: the tensor core's time, or the unpacking's where tokens are few; then the activations' and weights'
-// way from L2, of which most is hidden. Fitted by hand to 1,300 times of seven tiles on
-// eight layers, 24 to 4096 tokens: the choice by this model is 0.5 % slower than the best of them on average, 9 % at
-// most.
+// GemmKernel::wgmma on an H200: the larger of memory and work, and some of the smaller. Fitted to 840 times of nine
+// tiles on ten layers, 1 to 1024 tokens (bench/results/h200-wgmma-sweep-2026-12-01.csv): off by 12 % on average; the
+// choice by it is 0.5 % slower than the best of these tiles on average, 8 % at most.
 struct WgmmaCost {
-  double start_us = 3.5;             // launch, first stages, last wait
-  double unpack_us = 0.18;           // of a unit of 128 rows, at least
-  double unit_us = 0.01;             // the same, with its tokens:
-  double token_us = 0.0019;          //
-  double tile_token_us = 0.008;      // output of a token of 128 rows, before the next tile begins
-  double split_us = 1.2;             // a split's sums: written, counted,
-  double split_token_us = 0.018;     //   of a token of 128 rows,
-  double sharer_token_us = 0.0037;   //   and read by the last, for each split
-  double l2_bytes_per_us = 170'000;  // of one SM, as far as not hidden
+  double start_us = 3.0;             // launch, first stages, last wait
+  double unpack_us = 0.057;          // of a unit of 64 rows x 64 k, at least
+  double unit_us = 0.0165;           // the same, with its tokens:
+  double token_us = 0.00098;         //
+  double dram_bytes_per_us = 33100;  // of one SM's share,
+  double l2_bytes_per_us = 106000;   //   likewise
+  double not_hidden = 0.53;
+  double wide_work = 0.85;            // where all tokens are multiplied with 256 rows at a time
+  double tile_us = 0.59;              // between tiles of a block
+  double cluster_us[2] = {0.6, 2.8};  // of two, of four blocks: start, barriers,
+  double part_token_us = 0.0075;      //   and sums sent, of a token and 64 rows
+  double way_token_us = 0.015;        // sums of a block's ways, of a token
 };
 constexpr WgmmaCost kWgmma;
 
 double estimate_wgmma_us(const GemmConfig& c, std::uint32_t sm_count, const GemmShape& shape, double weight_bytes,
                          std::uint32_t splits, std::uint32_t k_tiles_per_split) {
   const double tiles = static_cast<double>(ceil_div(shape.n, c.tile_n)) * ceil_div(shape.m, c.tile_m);
-  const double rounds = std::ceil(tiles * splits / sm_count), rows = c.tile_n / 128.0;
-  const double units = rounds * k_tiles_per_split * (c.tile_k / 64.0);
-  const double sm_bytes = units * 64 * (2.0 * c.tile_m + c.tile_n * weight_bytes);
-  double time = kWgmma.start_us + sm_bytes / kWgmma.l2_bytes_per_us +
-                units * rows * std::max(kWgmma.unpack_us, kWgmma.unit_us + kWgmma.token_us * c.tile_m);
-  if (splits == 1) return time + rounds * rows * c.tile_m * kWgmma.tile_token_us;
-  return time + kWgmma.split_us + rows * c.tile_m * (kWgmma.split_token_us + splits * kWgmma.sharer_token_us);
+  const double rounds = std::ceil(tiles * splits / sm_count), rows = c.tile_n / 64.0, k = k_tiles_per_split * c.tile_k;
+  double work = rounds * k / 64 * rows * std::max(kWgmma.unpack_us, kWgmma.unit_us + kWgmma.token_us * c.tile_m);
+  if (c.tile_n > 128 && shape.m <= c.tile_m) work *= kWgmma.wide_work;
+  const double once = shape.n * (shape.k * weight_bytes + shape.m * 2.0) + shape.m * 2.0 * shape.k;
+  const double read = tiles * splits * k * (2.0 * c.tile_m + c.tile_n * weight_bytes);
+  const double memory = std::max(once / kWgmma.dram_bytes_per_us, read / kWgmma.l2_bytes_per_us) / sm_count;
+  double time =
+      kWgmma.start_us + std::max(work, memory) + kWgmma.not_hidden * std::min(work, memory) + rounds * kWgmma.tile_us;
+  if (splits > 1) time += kWgmma.cluster_us[splits == 2 ? 0 : 1] + kWgmma.part_token_us * c.tile_m * rows;
+  return c.warps_k > 1 ? time + kWgmma.way_token_us * c.tile_m : time;
 }
 
 }  // namespace

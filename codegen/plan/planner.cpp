@@ -20,8 +20,8 @@ constexpr std::uint32_t kMinKTilesPerSplit = 2;  // a split of one step is all p
 constexpr std::uint32_t kMaxGridY = 65535;
 // Those that were measured. More cost more in partial sums than idle SMs do; the steps between change little.
 constexpr std::uint32_t kSplits[] = {1, 2, 3, 4, 6, 8, 12};
-// One block a multiprocessor: what fills them is worth more steps between.
-constexpr std::uint32_t kWgmmaSplits[] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16};
+// Clusters.
+constexpr std::uint32_t kWgmmaSplits[] = {1, 2, 4};
 // How much faster, by the model, another plan must be for a table to leave the one it has: the model resolves no less,
 // and tables would alternate between neighbours.
 constexpr double kWorthASwitch = 1.05;
@@ -41,6 +41,7 @@ std::uint32_t planned_m(std::uint32_t m) {
 
 // Small tiles are fast above their own m, too, where a layer is small; but they are not measured beyond this.
 std::uint32_t last_m(const GemmConfig& config) {
+  if (is_wide(config)) return 4 * config.tile_m;
   return config.tile_m < 64 ? 8 * config.tile_m : limits::kMaxM;
 }
 
@@ -88,7 +89,7 @@ class LayerPlanner {
       const bool wgmma = config.kernel == GemmKernel::wgmma;
       const auto all = wgmma ? std::span<const std::uint32_t>(kWgmmaSplits) : std::span<const std::uint32_t>(kSplits);
       for (const auto splits : all) {
-        if (splits > max_splits(tiles, candidate.k_tiles, wgmma)) break;
+        if (splits > max_splits(tiles, candidate.k_tiles, config)) break;
         const auto per_split = ceil_div(candidate.k_tiles, splits);
         if ((splits - 1) * per_split >= candidate.k_tiles) continue;  // the last would have nothing to do
         const Plan plan{config, splits, per_split};
@@ -137,6 +138,9 @@ class LayerPlanner {
       for (const auto& candidate : candidates_) {
         if (config_name(candidate.cost.config) != plan.config) continue;
         const auto per_split = ceil_div(candidate.k_tiles, plan.splits);
+        const auto& config = candidate.cost.config;
+        const bool wgmma = config.kernel == GemmKernel::wgmma;
+        if (wgmma && !cluster_exists(config.tile_m, config.tile_n, plan.splits)) continue;
         if (plan.splits > 1 && per_split < kMinKTilesPerSplit) continue;
         if ((plan.splits - 1) * per_split >= candidate.k_tiles) continue;
         measured_.push_back({plan.m, candidate.first_m, {candidate.cost.config, plan.splits, per_split}});
@@ -155,13 +159,15 @@ class LayerPlanner {
     return possible ? &at->plan : nullptr;
   }
 
-  // Splits fill SMs that have no tile: none once every SM has two; with wgmma, all splits run at the same time.
-  std::uint32_t max_splits(std::uint64_t tiles, std::uint32_t k_tiles, bool wgmma) const {
+  // Splits fill SMs that have no tile: none once every SM has two; with wgmma, all splits run at the same time, and of
+  // clusters of four a tenth fewer fit than of single blocks.
+  std::uint32_t max_splits(std::uint64_t tiles, std::uint32_t k_tiles, const GemmConfig& config) const {
     static_assert(2 * kMaxSms <= kWorkspaceMaxTiles);  // so what is split has its counters
     if (tiles >= 2ull * sm_count_) return 1;
-    if (wgmma && tiles * 2 > sm_count_) return 1;
     const auto most = std::max(k_tiles / kMinKTilesPerSplit, 1u);
-    return wgmma ? std::min(most, static_cast<std::uint32_t>(sm_count_ / tiles)) : most;
+    if (config.kernel != GemmKernel::wgmma) return most;
+    if (!config.can_split() || tiles * 2 > sm_count_) return 1;
+    return std::min(most, tiles * 44 > sm_count_ * 10 ? 2u : 4u);
   }
 
   const ArchSpec& spec_;

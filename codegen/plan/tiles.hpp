@@ -46,15 +46,18 @@ inline constexpr TileShape kSm75Tiles[] = {
     {64, 64, 64, 2, 2, 2, 1}, {64, 128, 64, 2, 4, 1, 1}, {128, 64, 64, 2, 2, 2, 1},
 };
 
-// sm_90a: wgmma from some twenty tokens on. 128 rows and all the tokens there are, or as many as registers allow; 256
-// rows where n is large, for activations are then read half as often. Below, and for small layers, mma.sync.
+// sm_90a: wgmma from nine tokens on. 64 rows that four warp groups share along k where that fills the device, 256 rows
+// where n is large: activations are then read a quarter as often. Prefill: 128 rows, and as many tokens as registers
+// allow. Up to eight tokens, and up to 16 for small layers, mma.sync.
 inline constexpr TileShape kWgmmaTiles[] = {
-    {32, 128, 128, 11, 8, 1, 1}, {64, 128, 128, 8, 8, 1, 1}, {64, 256, 128, 5, 8, 1, 1}, {96, 128, 128, 6, 8, 1, 1},
-    {128, 128, 128, 5, 8, 1, 1}, {192, 128, 64, 7, 8, 1, 1}, {256, 128, 64, 5, 8, 1, 1},
+    {16, 64, 512, 4, 4, 1, 4},  {32, 64, 256, 5, 4, 1, 4},   {32, 256, 128, 7, 16, 1, 1},
+    {48, 64, 256, 6, 4, 1, 4},  {64, 64, 256, 4, 4, 1, 4},   {64, 256, 128, 5, 16, 1, 1},
+    {96, 128, 128, 4, 8, 1, 1}, {128, 128, 128, 4, 8, 1, 1}, {256, 128, 64, 5, 8, 1, 1},
 };
 inline constexpr TileShape kBesideWgmmaTiles[] = {
-    {8, 32, 512, 4, 1, 1, 8},  {8, 64, 256, 5, 2, 1, 4},  {8, 128, 256, 4, 2, 1, 4},
-    {16, 32, 256, 6, 1, 1, 4}, {24, 64, 128, 5, 2, 1, 2},
+    {8, 32, 512, 4, 1, 1, 8},
+    {8, 128, 256, 4, 2, 1, 4},
+    {16, 32, 256, 6, 1, 1, 4},
 };
 
 }  // namespace cubind

@@ -17,10 +17,11 @@ namespace {
 struct Size {
   unsigned n, k;
 };
-constexpr Size kSizes[] = {{1001, 1440}, {64, 256}, {176, 640}, {20, 1088}, {264, 1024}, {137, 320}, {40, 72}};
+constexpr Size kSizes[] = {{1001, 1440}, {64, 256},  {176, 640}, {20, 1088},
+                           {264, 1024},  {137, 320}, {40, 72},   {72, 2048}};
 constexpr unsigned kGroups32[] = {32};
 constexpr unsigned kGroups64[] = {64, 128, 256, 0};
-constexpr unsigned kSplits[] = {1, 2, 3};
+constexpr unsigned kSplits[] = {1, 2, 3}, kClusters[] = {1, 2, 4};
 
 // m around and above one tile of tokens: the first, uneven ones, a full tile, one more.
 std::vector<unsigned> ms_of(const GemmConfig& config) {
@@ -60,7 +61,9 @@ class Matrix {
     const Size size = kSizes[l.size];
     s = {.m = ms[l.m], .n = size.n, .k = size.k, .group = groups[l.group % groups.size()], .bias = l.bias != 0};
     if (s.group != 0 && s.k % s.group != 0) return false;
-    s.splits = kSplits[l.splits];
+    const bool clusters = config.kernel == GemmKernel::wgmma;
+    s.splits = clusters ? kClusters[l.splits] : kSplits[l.splits];
+    if (clusters && s.splits > 1 && !config.can_split()) return false;
     const unsigned k_tiles = (s.k + config.tile_k - 1) / config.tile_k, each = (k_tiles + s.splits - 1) / s.splits;
     if ((s.splits - 1) * each >= k_tiles) return false;  // a split would have nothing to do: never planned
     s.ldx_extra = l.stride == 1 ? 8 : 0;

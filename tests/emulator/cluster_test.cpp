@@ -65,10 +65,17 @@ TEST_P(ClusterTest, ArrivalsAndWaitsAlternate) {
   EXPECT_THAT(cluster_fault([] { ptx::barrier_cluster_wait_acquire(); }), HasSubstr("without having arrived"));
   EXPECT_NE(cluster_fault([] { ptx::barrier_cluster_arrive_release(); }), "");
   EXPECT_THAT(cluster_fault([] {
-                if (ptx::cluster_ctarank() == 0) cluster_barrier();
-                if (ptx::cluster_ctarank() != 0 && ptx::tid_x() < 32) cluster_barrier();
+                if (ptx::cluster_ctarank() == 0 || ptx::tid_x() < 32) return cluster_barrier();
+                ptx::bar_sync(1, 64);  // nobody else comes
               }),
               HasSubstr("deadlock"));
+}
+
+TEST_P(ClusterTest, WarpsThatHaveEndedAreNotWaitedFor) {
+  EXPECT_EQ(cluster_fault([] {
+              if (ptx::cluster_ctarank() == 0 || ptx::tid_x() < 32) cluster_barrier();
+            }),
+            "");
 }
 
 // Rank 1 writes sums into rank 0's memory and arrives at its mbarrier.

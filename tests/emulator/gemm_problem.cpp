@@ -134,9 +134,10 @@ void encode_maps(MappedGemmParams& params, const GemmConfig& config) {
                                     .swizzle_bytes = 128});
   const auto weights = encode_tensor_map({.address = const_cast<void*>(params.weights),
                                           .element_bytes = 4,
-                                          .size = {units * 128, (params.n + 15) / 16, 1},
-                                          .stride = {units * 512},
-                                          .box = {config.tile_k / 64 * 128, config.tile_n / 16, 1}});
+                                          .rank = 3,
+                                          .size = {128, units, (params.n + 15) / 16},
+                                          .stride = {512, units * 512},
+                                          .box = {128, config.tile_k / 64, config.tile_n / 16}});
   static_assert(sizeof x == sizeof params.x_map);
   std::memcpy(&params.x_map, &x, sizeof x);
   std::memcpy(&params.weights_map, &weights, sizeof weights);
@@ -150,7 +151,7 @@ void check_gemm(const GemmConfig& config, void (*body)(const MappedGemmParams&),
   const unsigned panels = (s.n + 15) / 16, units = (s.k + 63) / 64, groups = operands.groups;
   const unsigned ldx = s.k + s.ldx_extra, ldo = s.n + s.ldo_extra;
   const unsigned k_tiles = (s.k + config.tile_k - 1) / config.tile_k;
-  const bool mapped = config.kernel == GemmKernel::wgmma;
+  const bool mapped = config.kernel == GemmKernel::wgmma, clusters = mapped && config.can_split();
   Dim3 grid{(s.n + config.tile_n - 1) / config.tile_n, (s.m + config.tile_m - 1) / config.tile_m, s.splits};
   if (mapped) {
     const unsigned tiles = grid.x * grid.y;
@@ -210,7 +211,11 @@ void check_gemm(const GemmConfig& config, void (*body)(const MappedGemmParams&),
     std::memset(out, 0xff, out_elements * 2);
     Machine machine(memory, schedule, s.seed + launch);
     // Kernels with maps may be launched while the launch before, which writes x, still runs.
-    machine.launch({.grid = grid, .threads = config.threads(), .shared_bytes = smem_bytes(config), .dependent = mapped},
+    machine.launch({.grid = grid,
+                    .threads = config.threads(),
+                    .shared_bytes = smem_bytes(config),
+                    .cluster = {clusters ? s.splits : 1, 1, 1},
+                    .dependent = mapped},
                    [&] { body(params); });
     check_output(config, s, out, ldo, expected);
     for (unsigned i = 0; workspace != nullptr && i < kWorkspaceCounterBytes; ++i) {

@@ -44,7 +44,7 @@ class ConfigTester {
     const int failed_before = failed_;
     for (const PreparedKernelPtr& kernel : catalogue.kernels) {
       for (const std::uint32_t splits : {1u, 2u}) {
-        if (splits > (kK + kernel->info.tile_k - 1) / kernel->info.tile_k) continue;
+        if (splits > (kK + kernel->info.tile_k - 1) / kernel->info.tile_k || !can_split(kernel->info, splits)) continue;
         const auto layer = single_kernel_layer(spec, kernel, splits);
         CUBIND_TRY(const auto loaded, LoadedLayer::load(gpu(), layer, nullptr));
         args.workspace_bytes = layer.workspace_bytes(0);

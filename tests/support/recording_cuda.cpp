@@ -280,26 +280,31 @@ EXPORT CuResult cuFuncSetAttribute(Function function, FunctionAttribute attribut
   return kSuccess;
 }
 
-EXPORT CuResult cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                               unsigned block_y, unsigned block_z, unsigned smem_bytes, Stream stream,
-                               void** parameters, void**) {
-  ENTER("cuLaunchKernel");
+static CuResult record_launch(const LaunchConfig& config, Function function, void** parameters) {
   World& w = world();
   if (!alive(function)) return kErrorInvalidHandle;
-  if (grid_x == 0 || grid_y == 0 || grid_z == 0 || grid_y > 65535 || grid_z > 65535 ||
-      block_x * block_y * block_z > 1024 || block_x == 0) {
+  if (config.grid_x == 0 || config.grid_y == 0 || config.grid_z == 0 || config.grid_y > 65535 ||
+      config.grid_z > 65535 || config.block_x * config.block_y * config.block_z > 1024 || config.block_x == 0) {
     return kErrorInvalidValue;
   }
-  if (static_cast<int>(smem_bytes) > function->max_dynamic_smem) return kErrorInvalidValue;
+  if (static_cast<int>(config.smem_bytes) > function->max_dynamic_smem) return kErrorInvalidValue;
   test::RecordedLaunch launch;
+  for (unsigned i = 0; i < config.attribute_count; ++i) {
+    const LaunchAttribute& cluster = config.attributes[i];
+    if (cluster.id != LaunchAttribute{}.id || cluster.cluster[0] == 0 || config.grid_x % cluster.cluster[0] != 0 ||
+        cluster.cluster[1] != 1 || cluster.cluster[2] != 1 || cluster.cluster[0] > 8) {
+      return kErrorInvalidValue;
+    }
+    launch.cluster = cluster.cluster[0];
+  }
   launch.function = function;
   launch.context = function->context;
-  launch.grid[0] = grid_x;
-  launch.grid[1] = grid_y;
-  launch.grid[2] = grid_z;
-  launch.block = block_x;
-  launch.smem_bytes = smem_bytes;
-  launch.stream = stream;
+  launch.grid[0] = config.grid_x;
+  launch.grid[1] = config.grid_y;
+  launch.grid[2] = config.grid_z;
+  launch.block = config.block_x;
+  launch.smem_bytes = config.smem_bytes;
+  launch.stream = config.stream;
   launch.captured = w.state.capturing;
   launch.loaded_at_launch = !function->loaded;
   launch.code = function->kernel->library->code;
@@ -315,6 +320,18 @@ EXPORT CuResult cuLaunchKernel(Function function, unsigned grid_x, unsigned grid
   return kSuccess;
 }
 
+EXPORT CuResult cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                               unsigned block_y, unsigned block_z, unsigned smem_bytes, Stream stream,
+                               void** parameters, void**) {
+  ENTER("cuLaunchKernel");
+  return record_launch({grid_x, grid_y, grid_z, block_x, block_y, block_z, smem_bytes, stream}, function, parameters);
+}
+
+EXPORT CuResult cuLaunchKernelEx(const LaunchConfig* config, Function function, void** parameters, void**) {
+  ENTER("cuLaunchKernelEx");
+  return record_launch(*config, function, parameters);
+}
+
 EXPORT CuResult cuTensorMapEncodeTiled(void* map, TensorMapType type, unsigned rank, const void* address,
                                        const unsigned long long* sizes, const unsigned long long* strides,
                                        const unsigned* box, const unsigned* element_strides,
@@ -322,14 +339,26 @@ EXPORT CuResult cuTensorMapEncodeTiled(void* map, TensorMapType type, unsigned r
                                        TensorMapFill fill) {
   ENTER("cuTensorMapEncodeTiled");
   const auto value = [](const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); };
-  if (rank != 2 || value(map) % 64 != 0 || address == nullptr || value(address) % 16 != 0 || strides[0] % 16 != 0 ||
-      sizes[0] == 0 || sizes[1] == 0 || box[0] == 0 || box[0] > 256 || box[1] == 0 || box[1] > 256 ||
-      element_strides[0] != 1 || element_strides[1] != 1 || interleave != TensorMapInterleave::none ||
-      fill != TensorMapFill::zeros) {
+  if (rank < 2 || rank > 3 || value(map) % 64 != 0 || address == nullptr || value(address) % 16 != 0 ||
+      interleave != TensorMapInterleave::none || fill != TensorMapFill::zeros) {
     return kErrorInvalidValue;
   }
-  const test::RecordedMap record{
-      address, sizes[0], sizes[1], strides[0], box[0], box[1], static_cast<int>(type), static_cast<int>(swizzle)};
+  for (unsigned i = 0; i < rank; ++i) {
+    if (sizes[i] == 0 || box[i] == 0 || box[i] > 256 || element_strides[i] != 1) return kErrorInvalidValue;
+    if (i + 1 < rank && strides[i] % 16 != 0) return kErrorInvalidValue;
+  }
+  const bool planes = rank == 3;
+  const test::RecordedMap record{address,
+                                 sizes[0],
+                                 sizes[1],
+                                 planes ? sizes[2] : 0,
+                                 strides[0],
+                                 planes ? strides[1] : 0,
+                                 box[0],
+                                 box[1],
+                                 planes ? box[2] : 0,
+                                 static_cast<int>(type),
+                                 static_cast<int>(swizzle)};
   std::memcpy(map, &record, sizeof record);
   return kSuccess;
 }

@@ -20,6 +20,7 @@ struct RecordedLaunch {
   void* function = nullptr;
   void* context = nullptr;  // of the function
   unsigned grid[3] = {}, block = 0, smem_bytes = 0;
+  unsigned cluster = 1;  // along x
   void* stream = nullptr;
   bool captured = false;
   bool loaded_at_launch = false;  // it was not loaded before: what force-loading avoids
@@ -31,8 +32,8 @@ struct RecordedLaunch {
 // What the recording cuTensorMapEncodeTiled writes to the map.
 struct RecordedMap {
   const void* address;
-  std::uint64_t width, height, pitch;
-  std::uint32_t box_width, box_height;
+  std::uint64_t width, height, depth, pitch, plane_pitch;  // depth 0: of rank 2
+  std::uint32_t box_width, box_height, box_depth;
   int type, swizzle;
 };
 static_assert(sizeof(RecordedMap) <= sizeof(TensorMap));

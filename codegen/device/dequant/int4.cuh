@@ -13,6 +13,7 @@
 // 8 (high nibbles), both halves alike.
 #pragma once
 
+#include "codegen/device/config.cuh"
 #include "codegen/device/ptx/prmt.cuh"
 #include "codegen/device/tile/number.cuh"
 
@@ -73,6 +74,37 @@ struct Int4<DType::bf16> {
     a[1] = F::fma2(word & 0x00f000f0u, k2To123, offsets.row_g8);
     a[2] = F::fma2(next & 0x000f000fu, k2To127, offsets.row_g);
     a[3] = F::fma2(next & 0x00f000f0u, k2To123, offsets.row_g8);
+  }
+};
+
+// bf16 without zero points: the scale can ride in the same fma, (q - 8) * s / kFactor rounded once, which is what
+// scaling afterwards gives too. Needs -8 * s as a bf16, so not with zero points; in f16, q * s as a subnormal would
+// lose bits.
+constexpr CUBIND_HD bool folds_scales(const GemmConfig& config) {
+  return config.activation == DType::bf16 && !config.zero_points;
+}
+
+// Scales of rows g and g + 8, both halves alike, below 2^19: times 2^109 and 2^105, for q * 2^-133 and q * 2^-129; and
+// what takes off the 8.
+struct FoldedInt4 {
+  static constexpr float kFactor = 16777216.0f;  // 2^24
+  unsigned times_g, times_g8, plus_g, plus_g8;
+
+  static CUBIND_DEVICE FoldedInt4 from_pair(unsigned pair) {
+    using F = Number<DType::bf16>;
+    pair = F::fma2(pair, 0x74007600u, F::kMinusZero2);  // 2^109 and 2^105
+    // -8 as subnormals: -8 * 2^-133, -8 * 2^-129.
+    const unsigned g = ptx::prmt<0x1010>(pair, 0), g8 = ptx::prmt<0x3232>(pair, 0);
+    return {g, g8, F::fma2(g, 0x80088008u, F::kMinusZero2), F::fma2(g8, 0x80808080u, F::kMinusZero2)};
+  }
+
+  CUBIND_DEVICE void dequantize(unsigned (&a)[4], unsigned word) const {
+    using F = Number<DType::bf16>;
+    const unsigned next = word >> 8;
+    a[0] = F::fma2(word & 0x000f000fu, times_g, plus_g);
+    a[1] = F::fma2(word & 0x00f000f0u, times_g8, plus_g8);
+    a[2] = F::fma2(next & 0x000f000fu, times_g, plus_g);
+    a[3] = F::fma2(next & 0x00f000f0u, times_g8, plus_g8);
   }
 };
 

@@ -19,12 +19,13 @@ class TransposedOutput {
   static constexpr unsigned kGroupRows = kBlocks * kWgmmaRows;
 
   // staging: this warp group's own. barrier: a named one, likewise.
-  CUBIND_DEVICE TransposedOutput(const GemmParams& params, unsigned warp_group, unsigned thread, unsigned staging,
+  CUBIND_DEVICE TransposedOutput(const GemmParams& params, unsigned row_group, unsigned thread, unsigned staging,
                                  unsigned barrier)
-      : params_(params), warp_group_(warp_group), thread_(thread), staging_(staging), barrier_(barrier) {}
+      : params_(params), row_group_(row_group), thread_(thread), staging_(staging), barrier_(barrier) {}
 
-  CUBIND_DEVICE void store(const float (&sums)[kBlocks][kSums], TilePlace place) {
-    const unsigned first_row = place.n * kConfig.tile_n + warp_group_ * kGroupRows;
+  template <class Owns>
+  CUBIND_DEVICE void store(const float (&sums)[kBlocks][kSums], TilePlace place, Owns owns) {
+    const unsigned first_row = place.n * kConfig.tile_n + row_group_ * kGroupRows;
     const unsigned first_token = place.m * kConfig.tile_m;
     if (first_row >= params_.n) return;
     float scale[kBlocks][2], bias[kBlocks][2];
@@ -32,6 +33,7 @@ class TransposedOutput {
     CUBIND_UNROLL
     for (unsigned slab = 0; slab < kConfig.tile_m / kSlabTokens; ++slab) {
       if (first_token + slab * kSlabTokens >= params_.m) break;
+      if (!owns(slab)) continue;
       const unsigned buffer = staging_ + buffer_ * kSmem.staging_slab;
       buffer_ ^= 1;
       write_slab(sums, scale, bias, slab, buffer);
@@ -53,13 +55,13 @@ class TransposedOutput {
         const unsigned g = thread_ % kWarpLanes / 4;
         const unsigned panel_row = first_row + b * kWgmmaRows + thread_ / kWarpLanes * kUnitRows;
         const unsigned row = panel_row + half * 8 + g;
-        scale[b][half] = 1.0f;
+        scale[b][half] = folds_scales(kConfig) ? FoldedInt4::kFactor : 1.0f;
         bias[b][half] = 0.0f;
         if (row >= params_.n) continue;
         if (scales_at_end) {
-          scale[b][half] = Float::low(ptx::ld_global_nc_u16(static_cast<const char*>(params_.scales) +
-                                                            static_cast<u64>(panel_row / kUnitRows) * kGroupScaleBytes +
-                                                            (g * 2 + half) * 2));
+          scale[b][half] *= Float::low(
+              ptx::ld_global_nc_u16(static_cast<const char*>(params_.scales) +
+                                    static_cast<u64>(panel_row / kUnitRows) * kGroupScaleBytes + (g * 2 + half) * 2));
         }
         if (params_.bias != nullptr) {
           bias[b][half] = Float::low(ptx::ld_global_nc_u16(static_cast<const char*>(params_.bias) + row * 2));
@@ -108,7 +110,7 @@ class TransposedOutput {
   }
 
   const GemmParams& params_;
-  unsigned warp_group_, thread_, staging_, barrier_;
+  unsigned row_group_, thread_, staging_, barrier_;
   unsigned buffer_ = 0;
 };
 

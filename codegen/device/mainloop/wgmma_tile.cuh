@@ -1,8 +1,8 @@
-// What one warp group computes: blocks x 64 weight rows by tile_m tokens.
+// What one warp group computes: blocks x 64 weight rows by tile_m tokens, over its way's share of each stage's units.
 //
 //   stage (shared)                         registers
 //   weights   unit: 16 bytes a lane   ->   words        ->  dequantize, scale  ->  A fragments, two buffers --+
-//   scales, zeros of the unit         ->   RowScales, Int4Offsets                                             |
+//   scales, zeros of the unit         ->   FoldedInt4, or RowScales, Int4Offsets                              |
 //   activations, swizzled             -------------------------------------------->  wgmma, from shared  <----+
 //                                                                                       |  accumulators
 //
@@ -31,15 +31,22 @@ class WgmmaTile {
   static constexpr WgmmaLayout kSmem = wgmma_layout(kConfig);
   static constexpr unsigned kBlocks = kSmem.blocks;
   static constexpr unsigned kSums = kConfig.tile_m / 2;  // of a thread and block
-  static constexpr unsigned kBatchSteps = kSmem.units % 2 == 0 ? 4 : 2;
+  static constexpr unsigned kWayUnits = kSmem.units / kSmem.ways;
+  static constexpr unsigned kBatchSteps = kWayUnits % 2 == 0 ? 4 : 2;
 
-  CUBIND_DEVICE WgmmaTile(const GemmParams& params, unsigned warp_group, unsigned warp, unsigned lane)
-      : warp_panel_(warp_group * kBlocks * kWarpGroupWarps + warp),
-        lane_(lane),
-        scales_at_end_(kConfig.scale_class == ScaleClass::g64_plus && params.k_groups == 1) {}
+  CUBIND_DEVICE WgmmaTile(const GemmParams& params, unsigned shared, unsigned row_group, unsigned way, unsigned warp,
+                          unsigned lane)
+      : lane_(lane), scales_at_end_(kConfig.scale_class == ScaleClass::g64_plus && params.k_groups == 1) {
+    const unsigned panel = row_group * kBlocks * kWarpGroupWarps + warp, unit = way * kWayUnits;
+    weights_ = shared + kSmem.weights + (panel * kSmem.units + unit) * unit_bytes(kConfig.weight_bits) + lane * 16;
+    scales_ = shared + kSmem.scales + (panel * kSmem.units + unit) * kSmem.groups * kGroupScaleBytes + lane / 4 * 4;
+    zeros_ = shared + kSmem.zeros + (panel * kSmem.units + unit) * kSmem.groups * kGroupZeroBytes + lane / 4 * 2;
+    activations_ = ptx::wgmma_descriptor_at(ptx::wgmma_descriptor(ptx::Swizzle::bytes_128, 8 * kUnitK * 2),
+                                            ptx::shfl_idx(shared + unit * kSmem.unit_activations, 0));
+  }
 
   // sums = the segment's products. Waits for each stage to be full, and gives it back to the producers.
-  CUBIND_DEVICE void multiply_segment(float (&sums)[kBlocks][kSums], StageRing<kConfig.stages>& ring, unsigned shared,
+  CUBIND_DEVICE void multiply_segment(float (&sums)[kBlocks][kSums], StageRing<kConfig.stages>& ring,
                                       const Segment& segment) const {
     CUBIND_UNROLL
     for (unsigned b = 0; b < kBlocks; ++b) {
@@ -50,11 +57,13 @@ class WgmmaTile {
     unsigned used = 0;  // the empty barrier of the stage before, if any
     CUBIND_NO_UNROLL
     for (unsigned step = segment.step_begin; step < segment.step_end; ++step) {
-      const unsigned stage = shared + ring.stage() * kSmem.stage_bytes;
+      const unsigned stage = ring.stage() * kSmem.stage_bytes;
       ring.wait_full();
       CUBIND_UNROLL
-      for (unsigned unit = 0; unit < kSmem.units; ++unit) {
-        multiply_unit(sums, fragments, stage, unit, used);
+      for (unsigned unit = 0; unit < kWayUnits; ++unit) {
+        UnitData data;
+        load_unit(data, stage, unit);
+        multiply_unit(sums, fragments, data, stage, unit, used);
       }
       used = ring.empty();
       ring.advance();
@@ -67,43 +76,60 @@ class WgmmaTile {
 
  private:
   using Dequant = Int4<kConfig.activation>;
+  static constexpr bool kFolded = folds_scales(kConfig);
   using Scales = RowScales<kConfig.activation, false>;
   static constexpr unsigned kBatches = kUnitSteps / kBatchSteps;
-  static_assert(kBatches % 2 == 0 || kSmem.units % 2 == 0);
+  static_assert(kBatches % 2 == 0 || kWayUnits % 2 == 0);
   static constexpr unsigned kGroupSteps = kUnitSteps / kSmem.groups;
+
+  // A warp's part of a unit, as it lies in the stage.
+  struct UnitData {
+    unsigned words[kBlocks][kUnitSteps], pairs[kBlocks][kSmem.groups], zeros[kBlocks][kSmem.groups];
+  };
 
   CUBIND_DEVICE void release(unsigned empty) const {
     ptx::bar_warp_sync();  // the lane that arrives vouches for all
     if (empty != 0 && lane_ == 0) ptx::mbarrier_arrive(empty);
   }
 
-  CUBIND_DEVICE void multiply_unit(float (&sums)[kBlocks][kSums], unsigned (&fragments)[2][kBlocks][kBatchSteps][4],
-                                   unsigned stage, unsigned unit, unsigned used) const {
-    unsigned words[kBlocks][kUnitSteps];
+  CUBIND_DEVICE void load_unit(UnitData& data, unsigned stage, unsigned unit) const {
     CUBIND_UNROLL
     for (unsigned b = 0; b < kBlocks; ++b) {
-      ptx::ld_shared_v4_u32(
-          words[b],
-          stage + kSmem.weights + (panel(b) * kSmem.units + unit) * unit_bytes(kConfig.weight_bits) + lane_ * 16);
+      const unsigned slot = b * kWarpGroupWarps * kSmem.units + unit;
+      ptx::ld_shared_v4_u32(data.words[b], stage + weights_ + slot * unit_bytes(kConfig.weight_bits));
+      CUBIND_UNROLL
+      for (unsigned group = 0; group < kSmem.groups; ++group) {
+        data.pairs[b][group] = ptx::ld_shared_u32(stage + scales_ + (slot * kSmem.groups + group) * kGroupScaleBytes);
+        if constexpr (kConfig.zero_points) {
+          data.zeros[b][group] = ptx::ld_shared_u16(stage + zeros_ + (slot * kSmem.groups + group) * kGroupZeroBytes);
+        }
+      }
     }
+  }
+
+  CUBIND_DEVICE void multiply_unit(float (&sums)[kBlocks][kSums], unsigned (&fragments)[2][kBlocks][kBatchSteps][4],
+                                   const UnitData& data, unsigned stage, unsigned way_unit, unsigned used) const {
     Scales scales[kBlocks] = {};
     Int4Offsets offsets[kBlocks] = {};
-    constexpr unsigned kRowBytes = kUnitK * 2;
-    const u64 activations = ptx::wgmma_descriptor_at(ptx::wgmma_descriptor(ptx::Swizzle::bytes_128, 8 * kRowBytes),
-                                                     ptx::shfl_idx(stage + unit * kSmem.unit_activations, 0));
+    FoldedInt4 folded[kBlocks] = {};
+    const u64 activations = activations_ + (stage + way_unit * kSmem.unit_activations) / 16;
     CUBIND_UNROLL
     for (unsigned batch = 0; batch < kBatches; ++batch) {
-      auto& a = fragments[(unit * kBatches + batch) % 2];
+      auto& a = fragments[(way_unit * kBatches + batch) % 2];
       ptx::wgmma_wait_group<1>();
-      if (unit * kBatches + batch == 1) release(used);
+      if (way_unit * kBatches + batch == 1) release(used);
       CUBIND_UNROLL
       for (unsigned s = 0; s < kBatchSteps; ++s) {
         const unsigned step = batch * kBatchSteps + s;
-        if (step % kGroupSteps == 0) load_group(scales, offsets, stage, unit, step / kGroupSteps);
+        if (step % kGroupSteps == 0) prepare_group(scales, offsets, folded, data, step / kGroupSteps);
         CUBIND_UNROLL
         for (unsigned b = 0; b < kBlocks; ++b) {
-          Dequant::dequantize(a[b][s], words[b][step], offsets[b]);
-          scales[b].scale_fragment(a[b][s]);
+          if constexpr (kFolded) {
+            folded[b].dequantize(a[b][s], data.words[b][step]);
+          } else {
+            Dequant::dequantize(a[b][s], data.words[b][step], offsets[b]);
+            scales[b].scale_fragment(a[b][s]);
+          }
         }
       }
       CUBIND_UNROLL
@@ -128,26 +154,26 @@ class WgmmaTile {
     }
   }
 
-  CUBIND_DEVICE void load_group(Scales (&scales)[kBlocks], Int4Offsets (&offsets)[kBlocks], unsigned stage,
-                                unsigned unit, unsigned group) const {
+  CUBIND_DEVICE void prepare_group(Scales (&scales)[kBlocks], Int4Offsets (&offsets)[kBlocks],
+                                   FoldedInt4 (&folded)[kBlocks], const UnitData& data, unsigned group) const {
     CUBIND_UNROLL
     for (unsigned b = 0; b < kBlocks; ++b) {
-      const unsigned slot = (panel(b) * kSmem.units + unit) * kSmem.groups + group, g = lane_ / 4;
-      const unsigned pair = ptx::ld_shared_u32(stage + kSmem.scales + slot * kGroupScaleBytes + g * 4);
-      scales[b] =
-          Scales::template from_pair<Dequant::kFactor>(scales_at_end_ ? Number<kConfig.activation>::kOne2 : pair);
-      if constexpr (kConfig.zero_points) {
-        offsets[b] = Dequant::from_zeros(ptx::ld_shared_u16(stage + kSmem.zeros + slot * kGroupZeroBytes + g * 2));
+      const unsigned pair = scales_at_end_ ? Number<kConfig.activation>::kOne2 : data.pairs[b][group];
+      if constexpr (kFolded) {
+        folded[b] = FoldedInt4::from_pair(pair);
       } else {
-        offsets[b] = Dequant::symmetric();
+        scales[b] = Scales::template from_pair<Dequant::kFactor>(pair);
+        if constexpr (kConfig.zero_points) {
+          offsets[b] = Dequant::from_zeros(data.zeros[b][group]);
+        } else {
+          offsets[b] = Dequant::symmetric();
+        }
       }
     }
   }
 
-  // Of the block's panels, this warp's in block b of 64 rows.
-  CUBIND_DEVICE unsigned panel(unsigned b) const { return warp_panel_ + b * kWarpGroupWarps; }
-
-  unsigned warp_panel_, lane_;
+  unsigned lane_, weights_, scales_, zeros_;  // addresses of this thread's first, in the first stage
+  u64 activations_;
   bool scales_at_end_;
 };
 

@@ -38,6 +38,11 @@ CUBIND_DEVICE void st_shared_u32(unsigned address, unsigned value) {
 CUBIND_DEVICE void st_shared_f32(unsigned address, float value) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
 }
+CUBIND_DEVICE void st_shared_v4_f32(unsigned address, const float (&value)[4]) {
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(value[0]), "f"(value[1]), "f"(value[2]),
+               "f"(value[3])
+               : "memory");
+}
 CUBIND_DEVICE void st_shared_v4_u32(unsigned address, const unsigned (&value)[4]) {
   asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(value[0]), "r"(value[1]), "r"(value[2]),
                "r"(value[3])

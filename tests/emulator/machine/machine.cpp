@@ -200,6 +200,7 @@ void Machine::run_warp(Warp& warp) {
     arguments[i] = lanes[i].arguments;
   }
   warp.done = done == kLanes;
+  if (warp.done) complete_cluster_barrier(warp.block->cluster);
   warp.ready = ready != 0;
   if (stuck == kLanes && same != kLanes)
     throw std::runtime_error("divergent warp: its lanes wait for different things");

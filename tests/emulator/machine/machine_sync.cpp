@@ -118,11 +118,15 @@ void Machine::arrive_at_cluster_barrier(WarpLanes& lanes, void* const (&argument
   complete_cluster_barrier(cluster);
 }
 
-// Threads that have ended do not count.
+// Threads that have ended do not count, whether they had arrived or not.
 void Machine::complete_cluster_barrier(Cluster& cluster) {
-  std::size_t expected = 0;
-  for (const auto& block : cluster.blocks) expected += block->done ? 0 : block->threads.size();
-  if (cluster.arrived == 0 || cluster.arrived < expected) return;
+  if (cluster.arrived == 0) return;
+  for (const auto& block : cluster.blocks) {
+    for (const Thread& thread : block->threads) {
+      const bool arrived = thread.cluster_arrived && thread.cluster_generation == cluster.generation + 1;
+      if (!arrived && thread.state != State::done) return;
+    }
+  }
   cluster.arrived = 0;
   cluster.completed = cluster.gathered;
   ++cluster.generation;

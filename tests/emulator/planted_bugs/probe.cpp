@@ -28,6 +28,28 @@ constexpr GemmConfig kWgmma{.kernel = GemmKernel::wgmma,
                             .warps_n = 8,
                             .warps_k = 1};
 
+// Ways along k, sums beside the ring; long runs.
+constexpr GemmConfig kWays{.kernel = GemmKernel::wgmma,
+                           .mma = MmaKind::wgmma_m64k16,
+                           .tile_m = 16,
+                           .tile_n = 64,
+                           .tile_k = 512,
+                           .stages = 2,
+                           .warps_m = 1,
+                           .warps_n = 4,
+                           .warps_k = 4};
+// Sums over the ring.
+constexpr GemmConfig kOverRing{.kernel = GemmKernel::wgmma,
+                               .activation = DType::f16,
+                               .mma = MmaKind::wgmma_m64k16,
+                               .tile_m = 48,
+                               .tile_n = 64,
+                               .tile_k = 128,
+                               .stages = 2,
+                               .warps_m = 1,
+                               .warps_n = 4,
+                               .warps_k = 2};
+
 template <GemmConfig kConfig>
 void body(const MappedGemmParams& params) {
   gemm_wgmma<kConfig>(params);
@@ -36,6 +58,10 @@ void body(const MappedGemmParams& params) {
 void check_all(Schedule schedule) {
   check_gemm(kWgmma, body<kWgmma>, {.m = 49, .n = 136, .k = 672, .group = 32, .bias = true, .ldo_extra = 8}, schedule);
   check_gemm(kWgmma, body<kWgmma>, {.m = 33, .n = 100, .k = 864, .group = 32, .splits = 2, .ldx_extra = 8}, schedule);
+  check_gemm(kWays, body<kWays>, {.m = 5, .n = 136, .k = 640, .group = 64}, schedule);
+  check_gemm(kWays, body<kWays>, {.m = 17, .n = 64, .k = 1024, .group = 128, .splits = 2}, schedule);
+  check_gemm(kOverRing, body<kOverRing>, {.m = 50, .n = 72, .k = 384, .group = 0}, schedule);
+  check_gemm(kOverRing, body<kOverRing>, {.m = 33, .n = 40, .k = 512, .group = 64, .splits = 2}, schedule);
 }
 
 #else

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "protocol/kernel_abi.hpp"
+
 namespace cubind::test {
 
 Result<WholeCatalogue> fetch_catalogue(Client& client, const std::vector<LayerSpec>& layers,
@@ -38,6 +40,10 @@ Result<WholeCatalogue> fetch_catalogue(Client& client, const std::vector<LayerSp
 
 std::string config_of(const PreparedKernel& kernel) {
   return kernel.info.name.substr(kernel.info.name.rfind('-') + 1);
+}
+
+bool can_split(const KernelInfo& info, std::uint32_t splits) {
+  return info.launch_abi != kMappedLaunchAbi || cluster_exists(info.tile_m, info.tile_n, splits);
 }
 
 PreparedLayer single_kernel_layer(const LayerSpec& spec, const PreparedKernelPtr& kernel, std::uint32_t splits) {

@@ -23,6 +23,9 @@ Result<WholeCatalogue> fetch_catalogue(Client& client, const std::vector<LayerSp
 // The end of its name, as config_name() spells it.
 std::string config_of(const PreparedKernel& kernel);
 
+// Whether a kernel can be launched in so many parts along k (protocol/kernel_abi.hpp).
+bool can_split(const KernelInfo& info, std::uint32_t splits);
+
 // A table of one row: `kernel` in `splits` parts along k, for every m up to spec.max_m.
 PreparedLayer single_kernel_layer(const LayerSpec& spec, const PreparedKernelPtr& kernel, std::uint32_t splits);
 

@@ -270,28 +270,6 @@ TEST_F(ClientTest, ADaemonOfVersion1IsNotSentWhatItDoesNotKnow) {
   EXPECT_EQ(kinds, 0);
 }
 
-TEST_F(ClientTest, ABundleIsOfOneConnectionAndIsNotContinuedOnAnother) {
-  std::atomic<int> pieces{0};
-  daemon_.start([&](Session& session, const Request& request) {
-    const auto* piece = std::get_if<ImportRequest>(&request);
-    if (piece == nullptr) return service_(session, request);
-    if (++pieces == 2) return false;  // the daemon goes away in the middle
-    session.reply(DoneReply{piece->id, "more is expected"});
-    return true;
-  });
-  const auto client = opened();
-  int asked = 0;
-  const auto next = [&]() -> Result<ImportRequest> { return ImportRequest{0, ++asked == 4, Bytes(10)}; };
-  const auto done = client->import_bundle(next);
-  ASSERT_FALSE(done.ok());
-  EXPECT_EQ(done.error().code, ErrorCode::unavailable);
-  EXPECT_EQ(pieces, 2);
-  EXPECT_EQ(daemon_.connections(), 1);
-  asked = 0;
-  EXPECT_EQ(client->import_bundle(next).value().message, "more is expected");  // from the first piece on
-  EXPECT_EQ(pieces, 6);
-}
-
 TEST_F(ClientTest, ForkedChildMakesAConnectionOfItsOwn) {
   daemon_.start(service());
   const auto client = opened();

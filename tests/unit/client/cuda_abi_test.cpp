@@ -44,6 +44,7 @@ EXPECT_SIGNATURE(kernel_get_function, cuKernelGetFunction);
 EXPECT_SIGNATURE(function_get_attribute, cuFuncGetAttribute);
 EXPECT_SIGNATURE(function_set_attribute, cuFuncSetAttribute);
 EXPECT_SIGNATURE(launch_kernel, cuLaunchKernel);
+EXPECT_SIGNATURE(launch_kernel_ex, cuLaunchKernelEx);
 EXPECT_SIGNATURE(tensor_map_encode_tiled, cuTensorMapEncodeTiled);
 EXPECT_SIGNATURE(memset_d8_async, cuMemsetD8Async);
 
@@ -58,6 +59,13 @@ TEST(CudaAbi, NumbersAreCudas) {
   EXPECT_EQ(static_cast<int>(TensorMapInterleave::none), CU_TENSOR_MAP_INTERLEAVE_NONE);
   EXPECT_EQ(static_cast<int>(TensorMapFill::zeros), CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   EXPECT_EQ(sizeof(TensorMap), sizeof(CUtensorMap));
+  EXPECT_EQ(LaunchAttribute{}.id, static_cast<int>(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));
+  EXPECT_EQ(sizeof(LaunchAttribute), sizeof(CUlaunchAttribute));
+  EXPECT_EQ(offsetof(LaunchAttribute, cluster), offsetof(CUlaunchAttribute, value));
+  EXPECT_EQ(sizeof(LaunchConfig), sizeof(CUlaunchConfig));
+  EXPECT_EQ(offsetof(LaunchConfig, stream), offsetof(CUlaunchConfig, hStream));
+  EXPECT_EQ(offsetof(LaunchConfig, attributes), offsetof(CUlaunchConfig, attrs));
+  EXPECT_EQ(offsetof(LaunchConfig, attribute_count), offsetof(CUlaunchConfig, numAttrs));
   EXPECT_EQ(alignof(TensorMap), 64u);
   EXPECT_EQ(kErrorInvalidValue, CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(kErrorOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY);

@@ -173,6 +173,7 @@ PreparedLayer mapped_layer() {
   auto made = std::make_shared<PreparedKernel>(*layer.kernels[1].kernel);
   made->info.launch_abi = kMappedLaunchAbi;
   layer.kernels[1].kernel = made;
+  layer.rows[1].splits = 2;
   return layer;
 }
 
@@ -199,11 +200,14 @@ TEST_F(LoadedLayerTest, KernelsWithMapsGetThemAsTheyWereAgreedOn) {
   EXPECT_EQ(x.type, static_cast<int>(cuda::TensorMapType::uint16));
   EXPECT_EQ(x.swizzle, static_cast<int>(cuda::TensorMapSwizzle::bytes_128));
   EXPECT_EQ(weights.address, at(0x20000));
-  EXPECT_EQ(weights.width, 65u * 128);
-  EXPECT_EQ(weights.height, 63u);  // ceil(1000 / 16)
-  EXPECT_EQ(weights.pitch, 65u * 512);
-  EXPECT_EQ(weights.box_width, tile_k / 64 * 128);
-  EXPECT_EQ(weights.box_height, 4u);
+  EXPECT_EQ(weights.width, 128u);
+  EXPECT_EQ(weights.height, 65u);  // ceil(4160 / 64)
+  EXPECT_EQ(weights.depth, 63u);   // ceil(1000 / 16)
+  EXPECT_EQ(weights.pitch, 512u);
+  EXPECT_EQ(weights.plane_pitch, 65u * 512);
+  EXPECT_EQ(weights.box_width, 128u);
+  EXPECT_EQ(weights.box_height, tile_k / 64);
+  EXPECT_EQ(weights.box_depth, 4u);
   EXPECT_EQ(weights.type, static_cast<int>(cuda::TensorMapType::uint32));
   EXPECT_EQ(weights.swizzle, static_cast<int>(cuda::TensorMapSwizzle::none));
   EXPECT_EQ(launch.params.out, at(0x60000));
@@ -216,7 +220,7 @@ TEST_F(LoadedLayerTest, KernelsWithMapsHaveAOneDimensionalGrid) {
   };
   const auto split = loaded(mapped_layer());
   ASSERT_TRUE(split->launch(args(200)).ok());
-  EXPECT_EQ(grid(state().launches[0]), (std::vector<unsigned>{16 * 7 * 3, 1, 1}));
+  EXPECT_EQ(grid(state().launches[0]), (std::vector<unsigned>{16 * 7 * 2, 1, 1}));
   PreparedLayer prepared = mapped_layer();
   prepared.rows[1].splits = 1;
   const auto whole = loaded(prepared);
@@ -226,6 +230,28 @@ TEST_F(LoadedLayerTest, KernelsWithMapsHaveAOneDimensionalGrid) {
   EXPECT_EQ(grid(state().launches[2]), (std::vector<unsigned>{132, 1, 1}));
 }
 
+TEST_F(LoadedLayerTest, KernelsWithClustersGetTheirSplitsAsOneAndNeedNoWorkspace) {
+  cuda_.set_current(context());
+  PreparedLayer prepared = mapped_layer();
+  EXPECT_EQ(prepared.workspace_bytes(200), 0u);
+  LaunchArgs without = args(200);
+  without.workspace = nullptr;
+  without.workspace_bytes = 0;
+  const auto split = loaded(prepared);
+  state().calls.clear();
+  ASSERT_TRUE(split->launch(without).ok());
+  EXPECT_EQ(state().launches[0].cluster, 2u);
+  EXPECT_EQ(state().launches[0].grid[0], 16u * 7 * 2);
+  EXPECT_EQ(state().launches[0].params.workspace, nullptr);
+  EXPECT_EQ(state().calls.back(), "cuLaunchKernelEx");
+  prepared.rows[1].splits = 1;
+  const auto whole = loaded(prepared);
+  state().calls.clear();
+  ASSERT_TRUE(whole->launch(without).ok());
+  EXPECT_EQ(state().launches[1].cluster, 1u);
+  EXPECT_EQ(state().calls.back(), "cuLaunchKernel") << "the cheaper call where there are no clusters";
+}
+
 TEST_F(LoadedLayerTest, EncodingMapsIsNotForbiddenInACapture) {
   cuda_.set_current(context());
   const auto layer = loaded(mapped_layer());
@@ -233,7 +259,7 @@ TEST_F(LoadedLayerTest, EncodingMapsIsNotForbiddenInACapture) {
   state().capturing = true;
   ASSERT_TRUE(layer->launch(args(200)).ok());
   EXPECT_EQ(state().calls,
-            (std::vector<std::string>{"cuTensorMapEncodeTiled", "cuTensorMapEncodeTiled", "cuLaunchKernel"}));
+            (std::vector<std::string>{"cuTensorMapEncodeTiled", "cuTensorMapEncodeTiled", "cuLaunchKernelEx"}));
 }
 
 TEST_F(LoadedLayerTest, AMapThatTheDriverRefusesIsTheLaunchsFailure) {

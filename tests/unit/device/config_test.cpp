@@ -31,7 +31,7 @@ TEST(GemmConfig, WgmmaTilesAreWellFormedAndFitEverywhere) {
           .kernel = GemmKernel::wgmma, .zero_points = true, .scale_class = scales, .mma = MmaKind::wgmma_m64k16};
       tile.put_into(config);
       EXPECT_TRUE(config.well_formed()) << tile.m << " x " << tile.n << " x " << tile.k;
-      EXPECT_EQ(config.threads(), 384u);
+      EXPECT_TRUE(config.threads() == 384 || config.threads() == 640);
       EXPECT_EQ(config.min_blocks(), 1u);
       EXPECT_LE(smem_bytes(config), 227u * 1024);
       EXPECT_GT(smem_bytes(config), 114u * 1024) << "a second block must not come to the same multiprocessor";
@@ -39,7 +39,7 @@ TEST(GemmConfig, WgmmaTilesAreWellFormedAndFitEverywhere) {
   }
   const auto with = [](auto change) {
     GemmConfig config{.kernel = GemmKernel::wgmma, .mma = MmaKind::wgmma_m64k16};
-    kWgmmaTiles[1].put_into(config);
+    TileShape{64, 128, 128, 6, 8, 1, 1}.put_into(config);
     change(config);
     return config.well_formed();
   };
@@ -49,24 +49,48 @@ TEST(GemmConfig, WgmmaTilesAreWellFormedAndFitEverywhere) {
   EXPECT_FALSE(with([](GemmConfig& c) { c.tile_m = 40; }));   // wgmma has no such n
   EXPECT_FALSE(with([](GemmConfig& c) { c.tile_m = 24; }));   // not whole slabs
   EXPECT_FALSE(with([](GemmConfig& c) { c.tile_n = 192; }));  // not two warp groups of 64 rows
-  EXPECT_FALSE(with([](GemmConfig& c) { c.tile_k = 256; }));  // wider than a box
-  EXPECT_FALSE(with([](GemmConfig& c) { c.warps_n = 4; }));
+  EXPECT_FALSE(with([](GemmConfig& c) { c.warps_n = 6; }));
+  EXPECT_FALSE(with([](GemmConfig& c) { c.warps_k = 4; }));                 // threads
+  EXPECT_FALSE(with([](GemmConfig& c) { c.warps_n = 4, c.warps_k = 3; }));  // 128 k in three parts
+  EXPECT_TRUE(with([](GemmConfig& c) { c.warps_k = 2; }));
   EXPECT_FALSE(with([](GemmConfig& c) { c.tile_m = 256, c.tile_n = 256; }));  // more accumulators than registers
 }
 
 TEST(WgmmaLayout, IsTheSumOfItsParts) {
   GemmConfig config{
       .kernel = GemmKernel::wgmma, .zero_points = true, .scale_class = ScaleClass::g32, .mma = MmaKind::wgmma_m64k16};
-  kWgmmaTiles[1].put_into(config);  // 64 x 128 x 128, 8 stages
+  TileShape{32, 128, 128, 6, 8, 1, 2}.put_into(config);
   const WgmmaLayout l = wgmma_layout(config);
-  EXPECT_EQ(l.weights, 64u * 128 * 2);
+  EXPECT_EQ(l.warp_groups, 4u);
+  EXPECT_EQ(l.weights, 32u * 128 * 2);
   EXPECT_EQ(l.scales, l.weights + 128 * 128 / 2);
   EXPECT_EQ(l.zeros, l.scales + 8 * 2 * 2 * 32);
   EXPECT_EQ(l.stage_bytes % 1024, 0u);
   EXPECT_GE(l.stage_bytes, l.zeros + 8 * 2 * 2 * 16);
-  EXPECT_EQ(l.staging, 8 * l.stage_bytes);
-  EXPECT_EQ(l.barriers, l.staging + 2 * 2 * 16 * (64 * 2 + 16));
-  EXPECT_EQ(smem_bytes(config), l.barriers + 8 * 16 + 2 * 4 + 1024);
+  EXPECT_FALSE(l.sums_over_ring);
+  EXPECT_EQ(l.sums, 6 * l.stage_bytes);
+  // Of each 64 rows: a slab of 16 tokens from seven others, if four blocks of two ways share the tile.
+  EXPECT_EQ(l.staging, l.sums + 2 * 7 * 16 * 64 * 4);
+  EXPECT_EQ(l.barriers, l.staging + 4 * 2 * 16 * (64 * 2 + 16));
+  EXPECT_EQ(smem_bytes(config), l.barriers + 6 * 16 + 1024);
+}
+
+TEST(WgmmaLayout, SumsOfManyTokensLieOverTheRing) {
+  GemmConfig config{.kernel = GemmKernel::wgmma, .mma = MmaKind::wgmma_m64k16};
+  TileShape{64, 64, 256, 4, 4, 1, 4}.put_into(config);
+  const WgmmaLayout l = wgmma_layout(config);
+  EXPECT_TRUE(l.sums_over_ring);
+  EXPECT_EQ(l.sums, 0u);
+  EXPECT_EQ(l.staging, 4 * l.stage_bytes);
+  config.stages = 1;  // less than the sums
+  EXPECT_EQ(wgmma_layout(config).staging, 15u * 16 * 64 * 4);
+}
+
+TEST(WgmmaLayout, WhatIsNotSplitKeepsNoSums) {
+  GemmConfig config{.kernel = GemmKernel::wgmma, .mma = MmaKind::wgmma_m64k16};
+  TileShape{256, 128, 64, 5, 8, 1, 1}.put_into(config);
+  EXPECT_FALSE(config.can_split());
+  EXPECT_EQ(wgmma_layout(config).staging, 5 * wgmma_layout(config).stage_bytes);
 }
 
 TEST(GemmConfig, WhatTheKernelCannotDoIsNotWellFormed) {

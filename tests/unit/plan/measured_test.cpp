@@ -12,7 +12,7 @@
 namespace cubind {
 namespace {
 
-constexpr Arch kHopper{90, '\0'};
+constexpr Arch kHopper{90, '\0'}, kHopperWgmma{90, 'a'};
 constexpr std::uint32_t kSmCount = 132;
 
 struct Time {
@@ -28,10 +28,12 @@ const GemmDescriptor& descriptor() {
   return d;
 }
 
-// By n, k; then m.
-std::map<std::pair<std::uint32_t, std::uint32_t>, TimesOfM> measured() {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, TimesOfM> all;
-  std::ifstream file(CUBIND_SOURCE_DIR "/tests/golden/plan/h200.csv");
+using TimesOfLayer = std::map<std::pair<std::uint32_t, std::uint32_t>, TimesOfM>;
+
+// By n, k; then m. Of a file below the source directory.
+TimesOfLayer read_times(const std::string& path, const GemmDescriptor& descriptor, Arch arch) {
+  TimesOfLayer all;
+  std::ifstream file(CUBIND_SOURCE_DIR "/" + path);
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with('#') || line.starts_with("descriptor,")) continue;
     std::istringstream fields(line);
@@ -39,14 +41,18 @@ std::map<std::pair<std::uint32_t, std::uint32_t>, TimesOfM> measured() {
     for (std::string field; std::getline(fields, field, ',');) f.push_back(field);
     EXPECT_EQ(f.size(), 9u) << line;
     if (f.size() != 9) return {};
-    EXPECT_EQ(f[0] + f[1] + f[2], short_name(descriptor()) + "sm_90132");
-    const auto config = config_from_name(descriptor(), kHopper, f[6]);
+    EXPECT_EQ(f[0] + f[1] + f[2], short_name(descriptor) + to_string(arch) + "132");
+    const auto config = config_from_name(descriptor, arch, f[6]);
     EXPECT_TRUE(config.ok()) << line;
     if (!config.ok()) return {};
     const auto number = [&f](std::size_t i) { return static_cast<std::uint32_t>(std::stoul(f[i])); };
     all[{number(3), number(4)}][number(5)].push_back({*config, number(7), std::stod(f[8])});
   }
   return all;
+}
+
+TimesOfLayer measured() {
+  return read_times("tests/golden/plan/h200.csv", descriptor(), kHopper);
 }
 
 const Time& fastest(const std::vector<Time>& times) {
@@ -94,6 +100,39 @@ TEST(Measured, APlanIsWithinFifteenPercentOfTheFastestAndOnePointFiveOnAverage) 
   }
   ASSERT_GE(count, 60u);
   EXPECT_LE(std::exp(sum / static_cast<double>(count)), 1.015);
+}
+
+// sm_90a, from one run over all of its catalogue, in which mma.sync was timed up to 32 tokens and 4 splits: plans
+// without a time do not count.
+TEST(Measured, OnSm90aAPlanIsWithinTenPercentOfTheFastestAndOneOnAverage) {
+  const auto symmetric = served::w4a16(DType::bf16, 128, ZeroPointKind::none);
+  double sum = 0;
+  std::size_t count = 0, not_timed = 0;
+  for (const auto& [layer, of_m] :
+       read_times("bench/results/h200-wgmma-sweep-2026-12-01.csv", symmetric, kHopperWgmma)) {
+    for (const auto& [m, times] : of_m) {
+      const auto chosen = *plan(symmetric, kHopperWgmma, kSmCount, layer.first, layer.second, m);
+      const auto row = std::find_if(times.begin(), times.end(), [&chosen](const Time& time) {
+        return time.config == chosen.config && time.splits == chosen.splits;
+      });
+      const auto& best = fastest(times);
+      const auto what = std::to_string(layer.first) + " x " + std::to_string(layer.second) + ", m " +
+                        std::to_string(m) + ": " + config_name(chosen.config) + " splits " +
+                        std::to_string(chosen.splits) + ", fastest " + config_name(best.config) + " splits " +
+                        std::to_string(best.splits);
+      if (row == times.end()) {
+        ++not_timed;
+        std::printf("not timed: %s\n", what.c_str());
+        continue;
+      }
+      EXPECT_LE(row->us / best.us, 1.10) << what;
+      sum += std::log(row->us / best.us);
+      ++count;
+    }
+  }
+  ASSERT_GE(count, 100u);
+  EXPECT_LE(not_timed, 12u);
+  EXPECT_LE(std::exp(sum / static_cast<double>(count)), 1.01);
 }
 
 }  // namespace
