@@ -36,6 +36,7 @@ class Timed:
             for call in order:
                 call()
             self.graph.capture_end()
+        self.calls = calls             # a graph does not keep its tensors, and freed memory becomes somebody else's output
         self.times = []
 
     def replay(self, stream):
