@@ -142,8 +142,6 @@ class LayerPlanner {
         const bool wgmma = config.kernel == GemmKernel::wgmma;
         if (wgmma && !cluster_exists(config.tile_m, config.tile_n, plan.splits)) continue;
         if (plan.splits > 1 && per_split < kMinKTilesPerSplit) continue;
-        const auto& config = candidate.cost.config;
-        if (config.kernel == GemmKernel::wgmma && !cluster_exists(config.tile_m, config.tile_n, plan.splits)) continue;
         if ((plan.splits - 1) * per_split >= candidate.k_tiles) continue;
         measured_.push_back({plan.m, candidate.first_m, {candidate.cost.config, plan.splits, per_split}});
       }
