@@ -5,6 +5,7 @@
 # compiled if this machine has an NVRTC. There is no systemd in the chroot: units are held to systemd's opinion by the test `units`.
 #   scripts/package_check.sh [DIR]   (default dist/packages: what scripts/package.sh made)
 #   --bare DIR                       where the bare Debian is kept for the next time (default build/package-check/bare)
+# $CUBIND_DEBIAN_MIRROR: the archive debootstrap takes it from, if not its own default.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # Mounts are of this process only and go away with it.
@@ -18,7 +19,6 @@ while [ $# -gt 0 ]; do
     *) dir=$1; shift ;;
   esac
 done
-mirror=${CUBIND_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 fail() { echo "package_check: $*" >&2; [ ! -e "${log:-}" ] || tail -15 "$log" >&2; exit 1; }
 step() { printf '\n== %s\n' "$*"; }
 
@@ -38,7 +38,7 @@ step "packages of an older version, $older, from this tree"
 scripts/package.sh --version $older --debs-only "$work/older"
 
 step "a bare Debian 12"
-[ -e "$bare/bin/sh" ] || { debootstrap --variant=minbase bookworm "$bare.new" "$mirror" >"$work/debootstrap.log"; mv "$bare.new" "$bare"; }
+[ -e "$bare/bin/sh" ] || { debootstrap --variant=minbase bookworm "$bare.new" ${CUBIND_DEBIAN_MIRROR:+"$CUBIND_DEBIAN_MIRROR"} >"$work/debootstrap.log"; mv "$bare.new" "$bare"; }
 bare=$(realpath "$bare")
 
 root='' log=''
