@@ -35,7 +35,7 @@ install -m644 examples/*.json examples/*.cpp "$out/examples/"
 install -m755 scripts/{quickstart.sh,bench.sh,nvrtc_path.sh} "$out/scripts/"
 install -m644 README.md LICENSE "$out/"
 
-mapfile -t programs < <(find "$out"/bin "$out"/tests "$out"/bench -type f -executable)
+mapfile -t programs < <(find "$out"/bin "$out"/tests "$out"/bench -type f -executable ! -name '*.sh')
 strip --strip-unneeded "${programs[@]}" "$out"/bench/service/*.so "$out"/lib/libcubind.so.0
 scripts/library_closure.sh "$out/lib" "${programs[@]}" >/dev/null
 echo "bundle: $out ($(du -sm --apparent-size "$out" | cut -f1) MiB)"
