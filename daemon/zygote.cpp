@@ -208,6 +208,9 @@ void Zygote::Process::run(JobId id, const CompileUnit& unit) {
   message.memory_bytes = config_.memory_bytes;
   message.cpu_seconds = static_cast<std::uint32_t>(config_.cpu_time.count());
   if (!send_run(control_.native_handle(), message, file->get(), to.get())) {
+    // It is gone, and exited() hears of it in a moment. Until the next one is ready nothing must be sent: a job would
+    // lose both of its chances to the same dead zygote.
+    if (errno == EPIPE || errno == ECONNRESET) ready_ = false;
     return fail_later(id, {ErrorCode::unavailable, "the compile worker is gone"}, true);
   }
   auto child = std::make_unique<Child>(io_);

@@ -9,6 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include "base/digest.hpp"
 #include "codegen/nvrtc/options.hpp"
@@ -237,6 +238,19 @@ TEST_F(ZygoteCompilePoolTest, AKilledZygoteIsReplacedAndItsCompilesRunAgain) {
   EXPECT_THAT(outcome("slow"), HasSubstr("unavailable: the compile worker of \"nvrtc-"));
   submit("next", unit(kQuick));
   EXPECT_EQ(outcome("next"), "ok");
+}
+
+// Its socket is closed, but the pool has not heard of its end: a second try at once would meet the same zygote.
+TEST_F(ZygoteCompilePoolTest, AJobThatMeetsADeadZygoteIsCompiledByTheNextOne) {
+  start();
+  submit("before", unit(kQuick));
+  ASSERT_EQ(outcome("before"), "ok");
+  const auto first = pool_->zygote_pids().front();
+  ASSERT_EQ(::kill(first, SIGKILL), 0);
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(first), &ended, WEXITED | WNOWAIT), 0);
+  submit("after", unit(kQuick));
+  EXPECT_EQ(outcome("after"), "ok");
 }
 
 TEST_F(ZygoteCompilePoolTest, AStoppedDaemonLeavesNoProcessBehind) {
