@@ -216,6 +216,7 @@ TEST_F(Commands, TuneMeasuresTheWholeCatalogueAndWritesATableWithProvenance) {
   const auto ran =
       run({"tune", "w4a16-bf16-g128-zp", "--shapes", "256x512,100x96,128x256", "--tokens", "64,1", "-o", path});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  daemon_.stop();
   ASSERT_EQ(seen.size(), 1u);
   EXPECT_TRUE(seen[0].whole_catalogue && seen[0].with_code);
   std::ifstream file(path);
